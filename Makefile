@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 MANAGE := $(BIN)/python manage.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run worker collector cli test lint bench score sbom audit format clean
+.PHONY: help setup demo run worker collector cli test test-quick lint bench score sbom audit format clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,7 +20,7 @@ $(VENV)/.ready: requirements.txt requirements-dev.txt constraints.txt deploy/sys
 setup: $(VENV)/.ready ## Create the environment: system packages where allowed, and .venv
 
 demo: setup ## Load sample jobs through the real pipeline, then serve the portal on 127.0.0.1:8000 (BIND=HOST:PORT)
-	$(BIN)/python -m bench.demo
+	$(BIN)/python -m demo
 
 run: setup ## Serve the portal on 127.0.0.1:8000 (BIND=HOST:PORT)
 	$(MANAGE) migrate --verbosity 0
@@ -37,9 +37,12 @@ collector: ## Build dist/kaiku-collector.pyz, the one file for compute nodes (NO
 cli: ## Build dist/kaiku.pyz, the one file for login nodes (KAIKU_URL: your portal; NODE_PYTHON: their Python)
 	deploy/cli-zip dist/kaiku.pyz
 
-test: setup ## Run every test that this machine can run, and list what was skipped
+test: setup ## Run every test that this machine can run, and list what was left out and the slowest ten
 	PYTHON_BIN=$(BIN) tests/clients/install
 	PYTHON_BIN=$(BIN) tests/run
+
+test-quick: setup ## Run the tests that only compute, the first case of each, in one process: for while you write
+	$(BIN)/python -m pytest --quiet -m quick --first-cases tests
 
 lint: setup ## Check formatting, lint, types, dead code and templates
 	$(BIN)/ruff format --check .
@@ -64,8 +67,8 @@ bench: setup ## Measure pipeline, collector and analysis as ratios against limit
 	$(BIN)/python -m bench.exports
 
 score: setup ## Measure how right the reports are: labelled runs, real runs, noisy cases, every claimed saving, predictions, early words
-	@failed=0; for card in scorecard real_runs noisy_score claims predictions early_score; do \
-	echo "$$card:"; $(BIN)/python -m bench.$$card || failed=1; echo; done; exit $$failed
+	@failed=0; for card in digests scorecard real_runs noisy_score claims predictions early_score; do \
+	echo "$$card:"; $(BIN)/python -m cases.$$card || failed=1; echo; done; exit $$failed
 
 sbom: setup ## List every library of an installed portal: dist/kaiku.cdx.json (CycloneDX)
 	deploy/sbom dist/kaiku.cdx.json

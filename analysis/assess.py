@@ -1,7 +1,5 @@
 """The whole judgement of one run: efficiency, root causes, right-sizing and savings from one set of facts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Comparable is the same work of the same user in the same project and cluster (`j
 minutes or more; measured time overrides an estimate.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -192,7 +190,7 @@ def doubts(this: ComparableRun, found: OwnScaling) -> dict[str, int]:
 def is_hint(evidence: Mapping[str, Any]) -> bool:
     """Whether advice from the user's own runs is only a hint, for which no saving is stated.
 
-    Other advice, and advice that was stored before its doubts were, is none.
+    Other advice is none.
 
     >>> is_hint({"own_runs": 1, "is_noisy": 0, "is_longer": 0}), is_hint({"active_gpus": 2})
     (True, False)
@@ -239,3 +237,13 @@ def speed_kept(typical_s: Mapping[int, float]) -> dict[int, float]:
     """
     fewest = min(typical_s, default=0)
     return {count: fewest * typical_s[fewest] / (count * time_s) for count, time_s in typical_s.items()}
+
+
+def known_median(values: Iterable[float | None]) -> float | None:
+    """The median of the known ones; None where none is.
+
+    >>> known_median([1.0, None, 4.0]), known_median([None])
+    (2.5, None)
+    """
+    known = [value for value in values if value is not None]
+    return median(known) if known else None

@@ -1,7 +1,5 @@
 """How well a job used its GPUs: the quantities of the verdict, each with its coverage beside it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -9,6 +7,8 @@ import numpy as np
 
 from analysis.facts import JobFacts
 from analysis.thresholds import LIMITS, Limits
+from metrics.series import highest
+from wire.classes import class_of
 
 
 class EfficiencyClass(StrEnum):
@@ -17,6 +17,12 @@ class EfficiencyClass(StrEnum):
     INEFFICIENT = "INEFFICIENT"
     WASTED = "WASTED"
     UNKNOWN = "UNKNOWN"
+
+
+LOW = (EfficiencyClass.INEFFICIENT.value, EfficiencyClass.WASTED.value)
+"""The classes of runs that used little of their GPUs."""
+
+MEASURED = (EfficiencyClass.EFFICIENT.value, EfficiencyClass.ACCEPTABLE.value, *LOW)
 
 
 @dataclass(frozen=True)
@@ -45,21 +51,13 @@ class Efficiency:
     uncounted_reason: str
 
 
-def classify(avg_gpu_util: float | None, limits: Limits = LIMITS) -> EfficiencyClass:
+def classify(avg_gpu_util: float | None) -> EfficiencyClass:
     """The class of an unrounded mean busy percent; no measurement is UNKNOWN, never WASTED.
 
     >>> classify(14.96).value, classify(15.0).value, classify(None).value
     ('WASTED', 'INEFFICIENT', 'UNKNOWN')
     """
-    if avg_gpu_util is None:
-        return EfficiencyClass.UNKNOWN
-    if avg_gpu_util >= limits.efficient_percent:
-        return EfficiencyClass.EFFICIENT
-    if avg_gpu_util >= limits.acceptable_percent:
-        return EfficiencyClass.ACCEPTABLE
-    if avg_gpu_util >= limits.inefficient_percent:
-        return EfficiencyClass.INEFFICIENT
-    return EfficiencyClass.WASTED
+    return EfficiencyClass.UNKNOWN if avg_gpu_util is None else EfficiencyClass(class_of(avg_gpu_util))
 
 
 def efficiency(facts: JobFacts, limits: Limits = LIMITS) -> Efficiency:
@@ -69,9 +67,8 @@ def efficiency(facts: JobFacts, limits: Limits = LIMITS) -> Efficiency:
     coverage = facts.coverage_fraction
     is_partial = average is not None and coverage < limits.partial_coverage_fraction
     judged_gpu_hours = _share(facts.gpu_hours, coverage if is_partial else 1.0)
-    peak_gb, peak_fraction = _peak_memory(facts)
     return Efficiency(
-        efficiency_class=classify(average, limits),
+        efficiency_class=classify(average),
         avg_gpu_util=average,
         coverage_fraction=coverage,
         is_partial=is_partial,
@@ -79,8 +76,8 @@ def efficiency(facts: JobFacts, limits: Limits = LIMITS) -> Efficiency:
         measured_gpus=facts.gpus.count,
         effective_gpus=effective,
         effective_gpus_fraction=effective / facts.gpus.count if effective is not None else None,
-        peak_gpu_mem_gb=peak_gb,
-        peak_gpu_mem_fraction=peak_fraction,
+        peak_gpu_mem_gb=highest(facts.gpus.peak_mem_gb),
+        peak_gpu_mem_fraction=highest(facts.memory_fractions),
         gpu_hours=facts.gpu_hours,
         wasted_gpu_hours=_share(judged_gpu_hours, None if average is None else 1 - average / 100),
         idle_gpu_hours=_share(judged_gpu_hours, facts.idle_fraction),
@@ -91,15 +88,6 @@ def efficiency(facts: JobFacts, limits: Limits = LIMITS) -> Efficiency:
 
 def _share(whole: float | None, fraction: float | None) -> float | None:
     return None if whole is None or fraction is None else whole * fraction
-
-
-def _peak_memory(facts: JobFacts) -> tuple[float | None, float | None]:
-    peaks_gb = facts.gpus.peak_mem_gb
-    if not np.any(~np.isnan(peaks_gb)):
-        return None, None
-    fractions = facts.memory_fractions
-    fraction = float(np.nanmax(fractions)) if np.any(~np.isnan(fractions)) else None
-    return float(np.nanmax(peaks_gb)), fraction
 
 
 def _uncounted_reason(facts: JobFacts, limits: Limits) -> str:

@@ -3,8 +3,6 @@
 Same-model GPUs are checked for consistency first; one that fails is named and left out of every mean.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The rule of every sum over people: how many they are at least, and how much of it one of them may be."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 GROUP_USERS_MIN = 5

@@ -1,7 +1,5 @@
 """What a finding is: a code, a confidence and evidence in numbers. Prose lives in `reports.wording`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -89,7 +87,7 @@ def code_list(codes: Iterable[str]) -> str:
 
 
 # How often inferences are right, at their threshold and far past it. On 174 runs that two readers wrote without knowing
-# the rules (`bench/noisy/examiner.py` and `inspector.py`, first judged on 2026-11-22) 112 of 114 were. Other runs will
+# the rules (`cases/noisy/examiner/` and `inspector/`, first judged on 2026-11-22) 112 of 114 were. Other runs will
 # be harder, so less is stated at the threshold; `make score` holds both to within 0.1.
 RIGHT_AT_THRESHOLD = 0.92
 RIGHT_FAR_PAST_IT = 0.98

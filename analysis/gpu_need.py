@@ -1,7 +1,5 @@
 """How many GPUs the work of a run needs: what worked, what its memory needs, and a count that the work can use."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

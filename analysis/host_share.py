@@ -1,7 +1,5 @@
 """Cores and host memory of a shared partition against what comes with the GPUs, what was used, and what is billed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,8 +10,7 @@ from analysis.comparable import ComparableRun, highest_host_peak_gb, most_busy_c
 from analysis.facts import JobFacts
 from analysis.thresholds import LIMITS, Limits
 from jobs.billing import billed_slices
-
-MEMORY_OPTIONS = frozenset({"--mem", "--mem-per-gpu", "--mem-per-cpu"})
+from jobs.sbatch_values import MEMORY_OPTIONS
 
 
 @dataclass(frozen=True)
@@ -122,7 +119,7 @@ def own_busy_cores(facts: JobFacts, past: Sequence[ComparableRun]) -> dict[str, 
 def memory_is_default(facts: JobFacts) -> bool:
     """Whether the host memory is the site's default: no option requests it, and it is not more than that."""
     record, partition = facts.record, facts.partition
-    if MEMORY_OPTIONS & record.request.keys():
+    if record.request.keys() & set(MEMORY_OPTIONS):
         return False
     default_gb = partition.default_memory_gb if partition else None
     if default_gb is None:

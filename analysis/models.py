@@ -1,14 +1,10 @@
 """Tables of judgements: efficiency, findings, recommendations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import models
 from django.db.models import Case, F, Value, When
 
-from analysis.anonymous.models import AnonymousMonth as AnonymousMonth
-from analysis.answers.models import AnswerMonth as AnswerMonth
 from analysis.cases.models import CaseEvent as CaseEvent
 from analysis.cases.models import ShareRequest as ShareRequest
 from analysis.cases.models import SupportCase as SupportCase
@@ -20,22 +16,19 @@ from analysis.elsewhere.models import ElsewhereMonth as ElsewhereMonth
 from analysis.escalation.models import Flag as Flag
 from analysis.exports.models import ExportBatch as ExportBatch
 from analysis.exports.models import ExportDue as ExportDue
+from analysis.marks.models import SweepMark as SweepMark
+from analysis.months.models import ClosedMonth as ClosedMonth
 from analysis.outcomes.models import AdviceDay as AdviceDay
 from analysis.outcomes.models import AdviceDue as AdviceDue
-from analysis.outcomes.models import AdviceMonth as AdviceMonth
 from analysis.outcomes.models import AdviceOutcome as AdviceOutcome
-from analysis.policy.models import PolicyMonth as PolicyMonth
 from analysis.policy.models import PolicyRow as PolicyRow
-from analysis.practices.models import PracticeMonth as PracticeMonth
 from analysis.predictions.models import MethodRecord as MethodRecord
 from analysis.predictions.models import Prediction as Prediction
-from analysis.predictions.models import PredictionMonth as PredictionMonth
 from analysis.queue_waits.models import WaitRange as WaitRange
 from analysis.rollups.models import PersonDay as PersonDay
 from analysis.rollups.models import ProjectDay as ProjectDay
 from analysis.rollups.models import RollUpDue as RollUpDue
 from analysis.rollups.models import WorkDay as WorkDay
-from analysis.site.models import SiteMonth as SiteMonth
 from analysis.waiting.models import IdleHold as IdleHold
 from analysis.works.models import WorkPipeline as WorkPipeline
 from jobs.models import Job, Project, ShownText, User
@@ -223,17 +216,6 @@ class Feedback(models.Model):
 
     def __str__(self) -> str:
         return f"{self.code} of {self.job}: {'right' if self.is_right else 'wrong'}"
-
-
-class SweepMark(models.Model):
-    """How far a sweep has come: everything that changed before `at` was checked, or every row above `position`."""
-
-    name = models.CharField(max_length=64, unique=True)
-    at = models.DateTimeField(null=True)
-    position = models.BigIntegerField(null=True)
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class SilentNode(models.Model):

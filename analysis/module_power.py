@@ -3,8 +3,6 @@
 Source: AMD SMI documentation; rocm_smi_lib issue 160.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +36,7 @@ def whole_modules(facts: JobFacts) -> Modules | None:
         return None
     module, gpus = module_groups(facts.gpus)
     busy_percent = np.bincount(module, weights=facts.gpus.avg_util) / gpus
-    power_w, cap_w = _highest(module, facts.gpus.power_avg_w), _highest(module, facts.gpus.power_cap_w)
+    power_w, cap_w = highest_of(module, facts.gpus.power_avg_w), highest_of(module, facts.gpus.power_cap_w)
     if facts.partition is not None:
         cap_w = np.where(np.isnan(cap_w), facts.partition.node.module_power_cap_w, cap_w)
     power_fraction = divide(power_w, cap_w)
@@ -67,13 +65,12 @@ def idle_module_energy_j(facts: JobFacts) -> float | None:
     module, gpus = module_groups(facts.gpus)
     idle = np.bincount(module, weights=facts.is_idle)
     is_idle_module = (idle == gpus) & (gpus == gpus_per_module(facts))
-    energy_j = _highest(module, facts.gpus.energy_j)[is_idle_module]
+    energy_j = highest_of(module, facts.gpus.energy_j)[is_idle_module]
     return float(np.sum(energy_j)) if energy_j.size and not np.any(np.isnan(energy_j)) else None
 
 
-def _highest(module: NDArray[np.int64], values: Floats) -> Floats:
+def highest_of(module: NDArray[np.int64], values: Floats) -> Floats:
     """The highest known value of each module `(M,)`, NaN where none is known."""
-    highest = np.full(int(module.max()) + 1, -np.inf)
-    is_known = ~np.isnan(values)
-    np.maximum.at(highest, module[is_known], values[is_known])
-    return np.where(np.isneginf(highest), np.nan, highest)
+    highest = np.full(int(module.max()) + 1, np.nan)
+    np.fmax.at(highest, module, values)
+    return highest

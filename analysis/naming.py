@@ -1,7 +1,5 @@
 """Names of single GPUs of a run, for people."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """The next request as people read it: a diff of their own options where those explain the run, else all options."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

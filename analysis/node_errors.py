@@ -1,12 +1,11 @@
 """What the collectors of a run could not do, in sentences for its owner; nothing in them names another job."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from jobs.shown_text.joiners import shortened
 from metrics.payloads import without_other_jobs
 
 KINDS_MAX = 10
@@ -93,7 +92,8 @@ def _read(text: str) -> tuple[int, str, list[float]]:
     """The wording of a text, and the values that it takes from it."""
     matches = ((place, wording.pattern.fullmatch(text)) for place, wording in enumerate(WORDINGS))
     place, parts = next((place, found.groupdict()) for place, found in matches if found)
-    return place, _cut(parts.get("text", "")), [float(parts["number"])] if "number" in parts else []
+    text = shortened(parts.get("text", ""), TEXT_LENGTH_MAX)
+    return place, text, [float(parts["number"])] if "number" in parts else []
 
 
 def _sentence(place: int, text: str, numbers: list[float]) -> str:
@@ -113,7 +113,3 @@ def _where(nodes: set[str]) -> str:
 
 def _nodes(count: int) -> str:
     return "1 node" if count == 1 else f"{count:,} nodes"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= TEXT_LENGTH_MAX else f"{text[: TEXT_LENGTH_MAX - 1]}…"

@@ -3,8 +3,6 @@
 Gaps count neither as busy nor as idle; what a timeline is too short to show is None or "unknown".
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

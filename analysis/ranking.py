@@ -4,8 +4,6 @@ Each is the share of the job's billed time that would be saved, 0..1, from the f
 for ranking only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from analysis.findings import Evidence, Finding, FindingCode

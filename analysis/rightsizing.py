@@ -3,8 +3,6 @@
 Nothing is changed for the user, and nothing is suggested that changes neither the bill nor the queue time.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

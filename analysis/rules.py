@@ -5,8 +5,6 @@ A finding that rests on measurements loses confidence with missing coverage; one
 (`cores_or_memory_beyond_share`), does not.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 

@@ -7,8 +7,6 @@ not shrink a run that itself scales.
 Trials (`kaiku trial`) are short runs with less input: they are compared with each other, never with whole runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -20,6 +18,7 @@ from analysis.comparable import (
     Measured,
     by_throughput,
     is_noisy,
+    known_median,
     speed_kept,
     typical_times_s,
 )
@@ -156,12 +155,7 @@ def _cut_trials(trials: Sequence[PastRun]) -> tuple[tuple[int, int, float | None
     use: dict[int, list[float | None]] = {}
     for run in cut:
         use.setdefault(run.gpus or 0, []).append(run.avg_gpu_util)
-    return tuple((gpus, len(found), _median(found)) for gpus, found in sorted(use.items()))
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
+    return tuple((gpus, len(found), known_median(found)) for gpus, found in sorted(use.items()))
 
 
 def _knee_gpus(kept: Mapping[int, float], limits: Limits) -> int | None:
@@ -189,7 +183,7 @@ def _count(gpus: int, runs: Sequence[PastRun], efficiency_fraction: float | None
         fastest_s=min(times_s),
         slowest_s=max(times_s),
         efficiency_fraction=efficiency_fraction,
-        gpu_hours=_median([run.gpu_hours for run in runs]),
-        avg_gpu_util=_median([run.avg_gpu_util for run in runs]),
-        per_s=_median([run.throughput.per_s if run.throughput else None for run in runs]) if unit else None,
+        gpu_hours=known_median([run.gpu_hours for run in runs]),
+        avg_gpu_util=known_median([run.avg_gpu_util for run in runs]),
+        per_s=known_median([run.throughput.per_s if run.throughput else None for run in runs]) if unit else None,
     )

@@ -1,7 +1,5 @@
 """Reading judgements, and which runs wait for one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
@@ -9,24 +7,26 @@ from typing import NamedTuple
 
 import msgspec
 from django.conf import settings
-from django.db.models import F, Max, Q, QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from analysis.assess import Assessment, assess
 from analysis.comparable import ComparableRun, Throughput
+from analysis.due.selectors import unjudged_runs
 from analysis.efficiency import Efficiency
 from analysis.facts import job_facts
 from analysis.findings import Finding
-from analysis.models import Feedback, JobEfficiency, SweepMark
+from analysis.marks.selectors import position_of, swept_until
+from analysis.models import Feedback, JobEfficiency
 from analysis.progress.logged import LoggedRun
 from analysis.rightsizing import Recommendation
 from analysis.savings import Savings
 from analysis.thresholds import LIMITS, RULES_VERSION
 from jobs.experiments.selectors import logged_in
-from jobs.failures.selectors import set_aside
 from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.selectors import counted_senders, record_of
-from jobs.work_key import TRIAL_MARK, is_trial
+from jobs.work_key import is_trial
+from jobs.work_queue.selectors import set_aside
 from metrics.selectors import (
     CLOCKS_APART,
     NEVER_MEASURED,
@@ -38,6 +38,7 @@ from metrics.selectors import (
     run_metrics,
 )
 from metrics.series import RunMetrics
+from wire.work_names import TRIAL_MARK
 
 SCAN_SIZE = 500
 CHANGES, RULES = "changes", f"rules {RULES_VERSION}"
@@ -47,7 +48,6 @@ JUDGEMENT = "judgement"
 """The kind of work under which a failed judgement is recorded; its key is the job's row."""
 
 COMMITTED_LATE = timedelta(minutes=10)
-BACKLOG_LOOK_BACK = timedelta(hours=1)
 COMPARABLE_MAX = 20
 """The last runs of some work show how it runs now; older ones may have been a different program."""
 COMPARED_COLUMNS = (
@@ -131,11 +131,6 @@ def changed_since() -> datetime | None:
     return at and at - timedelta(seconds=settings.SETTLE_SECONDS) - COMMITTED_LATE
 
 
-def swept_until(name: str) -> datetime | None:
-    """The moment up to which a sweep found nothing more to do; None where it never got that far."""
-    return SweepMark.objects.filter(name=name).values_list("at", flat=True).first()
-
-
 def last_change() -> datetime | None:
     """When the last record or summary arrived or changed; None where there is none."""
     moments = [Job.objects.aggregate(at=Max("changed_at"))["at"], last_measured()]
@@ -147,20 +142,12 @@ def judged_by_older_rules(limit: int) -> tuple[list[int], int | None]:
 
     None when all of them have been checked.
     """
-    mark = SweepMark.objects.filter(name=RULES).first()
+    position = position_of(RULES)
     rows = JobEfficiency.objects.order_by("-pk")
-    if mark is not None and mark.position is not None:
-        rows = rows.filter(pk__lt=mark.position)
+    if position is not None:
+        rows = rows.filter(pk__lt=position)
     seen = list(rows.values_list("pk", "job", "rules_version")[:limit])
     return [job for _, job, version in seen if version != RULES_VERSION], seen[-1][0] if seen else None
-
-
-def waiting_runs(now: datetime, limit: int) -> int:
-    """How many ended, settled runs of the last hour wait for a judgement of their record, counted up to `limit`.
-
-    Found by the index of recent changes; a run whose measurements alone are newer is not among them.
-    """
-    return _unjudged(now, now - BACKLOG_LOOK_BACK).order_by()[:limit].count()
 
 
 def waiting_since(now: datetime, limit: int) -> tuple[int, datetime | None]:
@@ -168,18 +155,9 @@ def waiting_since(now: datetime, limit: int) -> tuple[int, datetime | None]:
 
     Counted from the mark of the sweep of changed runs; without what was set aside.
     """
-    waiting = _unjudged(now, changed_since()).exclude(pk__in=set_aside(JUDGEMENT)).order_by("changed_at")
+    waiting = unjudged_runs(now, changed_since()).exclude(pk__in=set_aside(JUDGEMENT)).order_by("changed_at")
     first = waiting.values_list("changed_at", flat=True).first()
     return waiting.values("pk")[:limit].count(), first
-
-
-def _unjudged(now: datetime, since: datetime | None) -> QuerySet[Job]:
-    settled_at = now - timedelta(seconds=settings.SETTLE_SECONDS)
-    runs = Job.objects.filter(state__in=ENDED_STATES, started_at__isnull=False).exclude(gpus_allocated=0)
-    if since is not None:
-        runs = runs.filter(changed_at__gte=since)
-    is_judged = Q(efficiency__isnull=False, efficiency__job_revision=F("revision"))
-    return runs.filter(~is_judged, ended_at__lte=settled_at)
 
 
 def metrics_revision(job: Job) -> int:

@@ -1,7 +1,5 @@
 """Writing judgements, one run at a time, claimed by its row, always safe to repeat; and people's answers about them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +19,8 @@ from analysis.exports.services import note_export
 from analysis.facts import absent_nodes
 from analysis.findings import code_list
 from analysis.host_share import busy_cores, host_peak_gb
-from analysis.models import Feedback, FindingRow, JobEfficiency, RecommendationRow, SweepMark
+from analysis.marks.services import mark_position, mark_swept
+from analysis.models import Feedback, FindingRow, JobEfficiency, RecommendationRow
 from analysis.outcomes.services import note_work
 from analysis.rollups.services import note_changed
 from analysis.selectors import (
@@ -42,11 +41,11 @@ from analysis.silence.services import note_nodes
 from analysis.use_course import use_course
 from analysis.waiting.services import note_idle
 from jobs.experiments.selectors import logged_anything
-from jobs.failures.services import Work, attempt, attempt_by_hand, attempt_each, open_changed
 from jobs.models import Job, User
 from jobs.selectors import run_name
 from jobs.tallies.kinds import END_TO_JUDGEMENT, JUDGEMENTS
 from jobs.tallies.services import add, since_end
+from jobs.work_queue.services import Work, attempt, attempt_by_hand, attempt_each, open_changed
 
 LOOKED_AT_TOGETHER = 50
 """Judgements that a sweep with nothing else to do compares with the present rules."""
@@ -69,15 +68,15 @@ def analyse_job(job_pk: int, now: datetime | None = None) -> bool:
     return judge(job_pk, now or timezone.now(), lambda job, revision: False) is not None
 
 
-def analyse_again(job_pk: int, now: datetime | None = None) -> int:
+def analyse_again(job_pk: int) -> int:
     """Judge one run of many again, 1 or 0: failures are recorded, and what failed before waits for its next try."""
-    now = now or timezone.now()
+    now = timezone.now()
     return attempt(_judging_anew(now), job_pk, now)
 
 
-def analyse_by_hand(job_pk: int, now: datetime | None = None) -> int:
+def analyse_by_hand(job_pk: int) -> int:
     """Judge one run again, 1 or 0, however often that failed; raises WorkFailed where it fails."""
-    now = now or timezone.now()
+    now = timezone.now()
     return attempt_by_hand(_judging_anew(now), job_pk, now)
 
 
@@ -158,11 +157,6 @@ def analyse_changed(limit: int, now: datetime | None = None, then: Callable[[Jud
     return swept.done or _judge_again(judging, now)
 
 
-def mark_swept(name: str, now: datetime) -> None:
-    """A sweep that began now found nothing more to do."""
-    SweepMark.objects.update_or_create(name=name, defaults={"at": now})
-
-
 def _keys(pages: Iterable[list[Due]], now: datetime) -> Iterator[list[int]]:
     """The keys of these runs; what failed on older data than they have now is due at once."""
     for page in pages:
@@ -188,7 +182,7 @@ def _judge_again(judging: Work, now: datetime) -> int:
         return 0
     judged = attempt_each(judging, [old], now)
     if judged.is_all:
-        SweepMark.objects.update_or_create(name=RULES, defaults={"position": position})
+        mark_position(RULES, position)
     return judged.done
 
 
@@ -227,7 +221,7 @@ def _save(job: Job, judged: Assessment, missing_nodes: int, metrics_revision: in
         setattr(row, name, value)
     row.save()
     _save_causes(row, judged)
-    note_changed(before, (job.user_id, job.project_id, job.ended_at))
+    note_changed(now, before, (job.user_id, job.project_id, job.ended_at))
     note_work(job, now)
     note_export(row, now)
     return row

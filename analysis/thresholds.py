@@ -3,9 +3,9 @@
 `RULES_VERSION` is stored with each judgement; raise it with any change here or in a rule.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+
+from wire.classes import FROM_PERCENT
 
 RULES_VERSION = "2026.11.7"
 
@@ -18,9 +18,9 @@ class Limits:
     definitions, sections 2 to 5 (2026-11).
     """
 
-    efficient_percent: float = 70.0
-    acceptable_percent: float = 40.0
-    inefficient_percent: float = 15.0
+    efficient_percent: float = FROM_PERCENT["EFFICIENT"]
+    acceptable_percent: float = FROM_PERCENT["ACCEPTABLE"]
+    inefficient_percent: float = FROM_PERCENT["INEFFICIENT"]
     partial_coverage_fraction: float = 0.8
     consistency_fraction: float = 0.10
 

@@ -4,8 +4,6 @@ Read from the timeline: `(T, G)` buckets of busy percent. A GPU is at work above
 permanently where nothing above `nearly_idle_percent` follows.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The use of a run as a short row of numbers: enough to draw it as a line beside its name in a list of many runs."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

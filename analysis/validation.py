@@ -3,8 +3,6 @@
 The ingest refuses what contradicts itself (`metrics.payloads`); here measurements meet Slurm's record and the hardware.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 
 import numpy as np

@@ -28,7 +28,7 @@ from django.db import connection  # noqa: E402
 
 from analysis.assess import assess  # noqa: E402
 from bench.empty_database import empty_database  # noqa: E402
-from bench.scorecard import drawn  # noqa: E402
+from cases.scorecard import drawn  # noqa: E402
 from jobs.records import JobRecord  # noqa: E402
 from metrics.models import NodeSummary  # noqa: E402
 from metrics.payloads import NodePayload  # noqa: E402

@@ -231,7 +231,8 @@ def _wave_error(node: Node, period_s: float, phase: float, has_table: bool) -> f
 def zipped(folder: Path) -> str:
     """The collector as one file."""
     target, parts = folder / "collector.pyz", folder / "parts"
-    shutil.copytree(Path(hooks.__file__).parent, parts / "collector", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in ("collector", "wire"):
+        shutil.copytree(Path(hooks.TOP) / package, parts / package, ignore=shutil.ignore_patterns("__pycache__"))
     # Compiled beside the source, and stored uncompressed: nothing to compile or to unpack at the start of each job.
     mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
     compileall.compile_dir(parts, quiet=1, legacy=True, invalidation_mode=mode)

@@ -14,11 +14,11 @@ import subprocess
 import sys
 import time
 
-from collector.cli.hints import BYTES_MAX
-from tests.collector.cli.sbatch.slurm_reading import SlurmReading
-from tests.lua import INSTALLER
+from cli.hints import BYTES_MAX
+from tests.filter_installer import INSTALLER
 from tests.slurm.cluster import CLUSTER, USER
 from tests.slurm.hint_files import BODY, LINES, NAME, PROJECT, new_home, put, written
+from tests.wire.sbatch.slurm_reading import SlurmReading
 
 TURNS = 60
 ADDED_MS_MAX = 30.0

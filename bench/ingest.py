@@ -36,10 +36,10 @@ from django.db import connection  # noqa: E402
 
 from bench.bare_ingest import TABLES  # noqa: E402
 from bench.empty_database import empty_database  # noqa: E402
-from bench.samples.generate import sample_jobs  # noqa: E402
 from bench.senders import request, send_all  # noqa: E402
+from demo.generate import sample_jobs  # noqa: E402
 from metrics.models import NodeSummary  # noqa: E402
-from metrics.services import create_collector_token  # noqa: E402
+from tests.tokens import create_collector_token  # noqa: E402
 
 PATH = "/api/v1/ingest/node-summaries"
 CALLS, SENDERS, BATCH, STORM = 2000, 64, 100, 2978

@@ -33,8 +33,9 @@ from bench.ingest import BATCH, CALLS, PATH, SENDERS, STORM, calls, payloads, pr
 from bench.latency import report_s, worker  # noqa: E402
 from bench.senders import request, send_all  # noqa: E402
 from metrics.models import RunningNode  # noqa: E402
-from metrics.services import create_collector_token, record_node_summary  # noqa: E402
+from metrics.services import record_node_summary  # noqa: E402
 from tests.payloads import node_payload  # noqa: E402
+from tests.tokens import create_collector_token  # noqa: E402
 
 NODES, HOUR_S = 3000, 3600.0
 RATE_S = NODES / HOUR_S

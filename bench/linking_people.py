@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import numpy as np
 
 from analysis.anonymous.bands import Run
-from bench.samples.generate import SampleJob, sample_jobs
-from bench.scorecard import judged
+from cases.scorecard import judged
+from demo.generate import SampleJob, sample_jobs
 from education.recognition import program_code
 from education.seeds import seed_programs
 from jobs.hardware import partition_of

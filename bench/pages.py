@@ -51,7 +51,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"KAIKU_VAR_DIR": folder, "DEMO_SERVE": "0"}
         fed = subprocess.run(
-            [sys.executable, "-m", "bench.demo"], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
+            [sys.executable, "-m", "demo"], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
         )
         person, password = (pattern.findall(fed.stdout)[0] for pattern in (PERSON, PASSWORD))
         with served(environment) as address, sync_playwright() as playwright:

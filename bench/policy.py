@@ -23,8 +23,8 @@ from datetime import date  # noqa: E402
 import msgspec  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
+from analysis.models import ClosedMonth, PolicyRow  # noqa: E402
 from analysis.policy.figures import USER  # noqa: E402
-from analysis.policy.models import PolicyMonth, PolicyRow  # noqa: E402
 from analysis.policy.selectors import lines_of  # noqa: E402
 from bench.empty_database import empty_database  # noqa: E402
 from portal.policy_reading import FORMATS, Reading, parts  # noqa: E402
@@ -68,9 +68,9 @@ def main() -> None:
         assert duration <= TIME_RATIO_MAX[form], "the export takes too long for each row"
 
 
-def month_of(first_day: date, rows: int) -> PolicyMonth:
+def month_of(first_day: date, rows: int) -> ClosedMonth:
     """A closed month with so many users."""
-    month = PolicyMonth.objects.create(first_day=first_day, closed_at=timezone.now())
+    month = ClosedMonth.objects.create(kind="policy", figures=[], first_day=first_day, closed_at=timezone.now())
     PolicyRow.objects.bulk_create(
         (PolicyRow(month=month, kind=USER, key=f"{number:032x}", figures=FIGURES) for number in range(rows)),
         batch_size=BATCH_ROWS,
@@ -78,7 +78,7 @@ def month_of(first_day: date, rows: int) -> PolicyMonth:
     return month
 
 
-def peak_bytes(month: PolicyMonth, form: str) -> int:
+def peak_bytes(month: ClosedMonth, form: str) -> int:
     """The most that Python allocates while the export is written part by part."""
     tracemalloc.start()
     written(parts(Reading((month,), ""), form))

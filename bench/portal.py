@@ -106,7 +106,7 @@ def main() -> None:
             load(asked.jobs, timezone.now())
             print(f"loaded in {time.perf_counter() - start:.0f} s")
             start = time.perf_counter()
-            note_all()
+            note_all(timezone.now())
             # A round ends after some minutes, whatever is left.
             days = sum(iter(lambda: roll_up_due(sys.maxsize, timezone.now()), 0))
             print(f"{days:,} days of projects rolled up in {time.perf_counter() - start:.0f} s")

@@ -32,8 +32,8 @@ from jobs.experiments.models import MetricSeries, PointBatch  # noqa: E402
 from jobs.experiments.services.experiments import named_experiment  # noqa: E402
 from jobs.experiments.services.points import sort_points  # noqa: E402
 from jobs.experiments.services.runs import RunChange, start_run  # noqa: E402
-from jobs.models import ApiToken, User  # noqa: E402
-from portal.sign_in.personal_tokens import issue_token  # noqa: E402
+from jobs.models import Token, User  # noqa: E402
+from jobs.tokens.services import issue_token  # noqa: E402
 
 RUNS, METRICS, BATCH, CALLS, SINGLES, SENDERS = 40, 5, 100, 400, 2000, 16
 RATIO_MIN, POINTS_A_SECOND_MIN = 0.5, 5000
@@ -69,7 +69,7 @@ def calls(runs: Iterator[str], token: str, number: int, points: int) -> list[byt
 
 def main() -> None:
     user = User.objects.create(username="alice")
-    token = issue_token(user, name="bench", days=1, now=timezone.now(), kind=ApiToken.Kind.RUNS)
+    token = issue_token(user, name="bench", days=1, now=timezone.now(), kind=Token.Kind.RUNS)
     runs = cycle(run_ids(user))
     with psycopg.connect(**connection.get_connection_params(), autocommit=True) as bare:
         bare.execute(TABLES)

@@ -23,7 +23,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.lua import INSTALLER
+from tests.filter_installer import INSTALLER
 from tests.payloads import gpu, record, summary
 from tests.processes import wait_until
 from tests.reports.builders import TWO_RANKS, WHOLE_REQUEST

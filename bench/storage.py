@@ -32,7 +32,7 @@ from analysis.expiry.services import thin_measurements  # noqa: E402
 from analysis.models import FindingRow, JobEfficiency, RecommendationRow  # noqa: E402
 from analysis.services import analyse_due  # noqa: E402
 from bench.empty_database import empty_database  # noqa: E402
-from bench.samples.generate import sample_jobs  # noqa: E402
+from demo.generate import sample_jobs  # noqa: E402
 from jobs.models import Job, User  # noqa: E402
 from metrics.models import NodeSummary  # noqa: E402
 from portal.expiry import remove_runs  # noqa: E402

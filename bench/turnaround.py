@@ -11,8 +11,8 @@ import statistics
 import subprocess
 import time
 
+from tests.parts import absent
 from tests.processes import wait_until
-from tests.slurm.cluster import is_possible
 from tests.slurm.hooks import SYSTEM_PYTHON, Nodes
 
 TURNS = 6
@@ -60,7 +60,7 @@ def part(costs: list[tuple[float, float]], column: int, fraction: float) -> floa
 
 
 def main() -> None:
-    if not is_possible():
+    if absent("Slurm"):
         print("turnaround: skipped, Slurm is not on this machine or cannot be started")
         return
     site = Nodes()

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 
 from collector.commands import output
+from collector.job import whole
+from wire.names import NOTHING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +53,6 @@ COLUMNS = {
     "NodeList": "NodeList",
 }
 FORMAT = ",".join(f"{column}:{MARK}" for column in COLUMNS)
-NOTHING = frozenset({"", "N/A", "(null)", "None", "Unknown"})
 UNFINISHED = frozenset("COMPLETING RUNNING CONFIGURING PENDING STAGE_OUT SUSPENDED".split())
 RANGE = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7}))?")
 GB_OF_UNIT = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10, "P": 2.0**20}
@@ -167,10 +168,6 @@ def least(nodes: str) -> int | None:
     """The smaller number of a range of nodes such as `2-4`."""
     found = RANGE.fullmatch(nodes)
     return int(found[1]) if found else None
-
-
-def whole(written: str | None) -> int | None:
-    return int(written) if written and written.isdigit() else None
 
 
 def _run(command: list[str]) -> str:

@@ -72,7 +72,7 @@ def close(config: Config, folder: str) -> None:
         return
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not _is_there(folder, lock):
+        if not statefile.is_same(folder, lock):
             return
         job, ended = statefile.read(f"{folder}/job"), statefile.read(f"{folder}/ended")
         if job is not None and ended is not None:
@@ -140,10 +140,7 @@ def _no_json(value: object) -> None:
 
 def was_closed(config: Config, job_id: int | None) -> bool:
     """Whether an epilog of this job ran before."""
-    try:
-        return any(job_of(name) == job_id for name in os.listdir(config.closed_dir))
-    except FileNotFoundError:
-        return False
+    return any(job_of(name) == job_id for name in statefile.listed(config.closed_dir))
 
 
 def close_what_is_over(config: Config, is_gone: Callable[[int], bool]) -> list[str]:
@@ -185,14 +182,6 @@ def _is_doubtful(config: Config, folder: str, job: dict[str, Any]) -> bool:
         return True
     others = [statefile.read(f"{other}/job") for other in overlapping(config, job["gpus"]) if other != folder]
     return any(other and other["started_boottime_s"] > job["started_boottime_s"] for other in others)
-
-
-def _is_there(folder: str, lock: int) -> bool:
-    """Whether the folder of that name still is the one that was locked."""
-    try:
-        return os.path.samestat(os.stat(folder), os.fstat(lock))
-    except FileNotFoundError:
-        return False
 
 
 def _sampled_s(folder: str) -> float:

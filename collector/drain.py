@@ -174,7 +174,4 @@ def _make_records(config: Config, waiting: Waiting) -> int:
 
 def _asked_records(config: Config) -> list[str]:
     """The jobs for whose record Slurm is to be asked."""
-    try:
-        return sorted(name for name in os.listdir(config.records_dir) if not name.endswith(".new"))
-    except FileNotFoundError:
-        return []
+    return [name for name in statefile.listed(config.records_dir) if not name.endswith(".new")]

@@ -21,6 +21,7 @@ import time
 
 from collector import statefile
 from collector.job import whole
+from collector.statefile import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def boot_id(proc: str) -> str:
 
 def folders(config: Config) -> list[str]:
     """The folders of the jobs that are not closed yet."""
-    return [f"{config.jobs_dir}/{name}" for name in _listed(config.jobs_dir) if name.replace(".", "", 1).isdigit()]
+    return [f"{config.jobs_dir}/{name}" for name in listed(config.jobs_dir) if name.replace(".", "", 1).isdigit()]
 
 
 def job_of(folder: str) -> int | None:
@@ -151,7 +152,7 @@ def remove(folder: str) -> None:
 def remove_leftovers(config: Config) -> None:
     """Parts of folders that killed prologs and epilogs left."""
     now_s = boottime_s()
-    for name in _listed(config.jobs_dir):
+    for name in listed(config.jobs_dir):
         *_, written_s, kind = name.rsplit(".", 2)
         age_s = now_s - float(written_s) if written_s.isdigit() else -1.0
         if kind in ("new", "gone") and not 0 <= age_s < HALF_MADE_S_MAX:
@@ -175,7 +176,7 @@ def _clear(folder: str) -> None:
     Nothing below `own` is entered: it belongs to another user, who could put a link there.
     """
     for inside in (f"{folder}/own", folder):
-        for name in _listed(inside):
+        for name in listed(inside):
             try:
                 os.unlink(f"{inside}/{name}")
             except OSError:
@@ -209,7 +210,7 @@ def share(folder: str, other: str, gpus: list[int]) -> None:
 
 def shared(folder: str) -> dict[int, list[int]]:
     """By job id the GPUs that other jobs also had."""
-    names = [name for name in _listed(folder) if name.startswith("gpus-of-") and not name.endswith(".new")]
+    names = [name for name in listed(folder) if name.startswith("gpus-of-") and not name.endswith(".new")]
     return {job_of(name.partition("gpus-of-")[2]) or 0: statefile.read(f"{folder}/{name}") or [] for name in names}
 
 
@@ -232,10 +233,3 @@ def _started(pid: int) -> str:
             return file.read().rpartition(b")")[2].split()[19].decode()
     except (OSError, IndexError):
         return ""
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))
-    except FileNotFoundError:
-        return []

@@ -41,7 +41,17 @@ _V1_EARLY = {
     "throttle": ("I", 68),
     "busy_acc": ("I", 80),
 }
-_V1_LATE = {"hotspot_c": ("H", 4), "power_w": ("H", 10), "activity": ("H", 12)}
+
+
+def _late(*, energy: int, stamp: int, gfx_clock: int, mem_clock: int, **counts: int) -> Fields:
+    """The fields of a layout from 1.4 on by their offsets."""
+    return {
+        **{"hotspot_c": ("H", 4), "power_w": ("H", 10), "activity": ("H", 12)},
+        **{"energy": ("Q", energy), "stamp": ("Q", stamp)},
+        **{"gfx_clock_mhz": ("H", gfx_clock), "mem_clock_mhz": ("H", mem_clock)},
+        **{name: ("I", offset) for name, offset in counts.items()},
+    }
+
 
 # (format, content) -> (size in bytes, fields)
 LAYOUTS: dict[tuple[int, int], tuple[int, Fields]] = {
@@ -60,54 +70,10 @@ LAYOUTS: dict[tuple[int, int], tuple[int, Fields]] = {
     (1, 1): (96, _V1_EARLY),
     (1, 2): (104, {**_V1_EARLY, "stamp": ("Q", 96)}),
     (1, 3): (120, {**_V1_EARLY, "stamp": ("Q", 96)}),
-    (1, 4): (
-        288,
-        {
-            **_V1_LATE,
-            "energy": ("Q", 24),
-            "throttle": ("I", 40),
-            "busy_acc": ("I", 56),
-            "stamp": ("Q", 232),
-            "gfx_clock_mhz": ("H", 240),
-            "mem_clock_mhz": ("H", 280),
-        },
-    ),
-    (1, 5): (
-        360,
-        {
-            **_V1_LATE,
-            "energy": ("Q", 88),
-            "throttle": ("I", 104),
-            "busy_acc": ("I", 120),
-            "stamp": ("Q", 304),
-            "gfx_clock_mhz": ("H", 312),
-            "mem_clock_mhz": ("H", 352),
-        },
-    ),
-    (1, 6): (
-        1664,
-        {
-            **_V1_LATE,
-            "energy": ("Q", 16),
-            "busy_ticks": ("I", 32),
-            "busy_acc": ("I", 68),
-            "stamp": ("Q", 256),
-            "gfx_clock_mhz": ("H", 264),
-            "mem_clock_mhz": ("H", 304),
-        },
-    ),
-    (1, 7): (
-        2208,
-        {
-            **_V1_LATE,
-            "energy": ("Q", 24),
-            "busy_ticks": ("I", 40),
-            "busy_acc": ("I", 76),
-            "stamp": ("Q", 288),
-            "gfx_clock_mhz": ("H", 296),
-            "mem_clock_mhz": ("H", 336),
-        },
-    ),
+    (1, 4): (288, _late(energy=24, stamp=232, gfx_clock=240, mem_clock=280, throttle=40, busy_acc=56)),
+    (1, 5): (360, _late(energy=88, stamp=304, gfx_clock=312, mem_clock=352, throttle=104, busy_acc=120)),
+    (1, 6): (1664, _late(energy=16, stamp=256, gfx_clock=264, mem_clock=304, busy_ticks=32, busy_acc=68)),
+    (1, 7): (2208, _late(energy=24, stamp=288, gfx_clock=296, mem_clock=336, busy_ticks=40, busy_acc=76)),
 }
 LAYOUTS[1, 8] = (3872, LAYOUTS[1, 7][1])
 

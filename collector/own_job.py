@@ -39,7 +39,6 @@ def own_job(config: Config, environment: Mapping[str, str]) -> dict[str, Any]:
     return {
         **job,
         "started_at": time.time(),
-        "started_monotonic_s": time.monotonic(),
         "started_boottime_s": boottime_s(),
         "boot_id": boot_id(config.proc_root),
         "is_whole_node": bool(on_node) and job["gpus"] is not None and len(job["gpus"]) == on_node,

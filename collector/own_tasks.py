@@ -10,6 +10,8 @@ import fcntl
 import os
 import time
 
+from collector import statefile
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -28,16 +30,10 @@ class OwnTasks:
             if os.fstat(self.fd).st_uid != os.getuid():
                 raise PermissionError(f"{path} belongs to another user")
             fcntl.flock(self.fd, fcntl.LOCK_SH)
-            if self._is_named():
+            if statefile.is_same(path, self.fd):
                 return
             # A task that had the lock exclusively removed the file since it was opened.
             os.close(self.fd)
-
-    def _is_named(self) -> bool:
-        try:
-            return os.path.samestat(os.stat(self.path), os.fstat(self.fd))
-        except FileNotFoundError:
-            return False
 
     def end(self, status: int, usage: Any) -> list[tuple[int, float, float]] | None:
         """Record how this task's command ended; for the last one: each task's wait status, user and system seconds."""

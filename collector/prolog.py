@@ -32,7 +32,6 @@ def prolog(config: Config, config_file: str, environment: Mapping[str, str]) -> 
         return
     job.update(
         started_at=time.time(),
-        started_monotonic_s=time.monotonic(),
         started_boottime_s=boottime_s(),
         boot_id=boot_id(config.proc_root),
         is_whole_node=len(job["gpus"]) == gpus_on_node(config.sysfs_root),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import struct
 
-from collector.wire import RAW_POINTS_MAX
+from collector.totals import sums
+from wire.payloads import RAW_POINTS_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class RawWindow:
         self.rows: list[bytes] = []
         self.count = 0
         self.last_s = -STEP_S_MIN
-        self.before = [_sums(gpu) for gpu in gpus]
+        self.before = [sums(gpu) for gpu in gpus]
 
     def add(self, now_s: float) -> None:
         """One tick, at `now_s` seconds after the start of the job; the totals are up to date."""
@@ -40,7 +41,7 @@ class RawWindow:
         self.last_s = now_s
         values = [now_s]
         for index, gpu in enumerate(self.gpus):
-            util_s, measured_s, byte_s, mem_s = now = _sums(gpu)
+            util_s, measured_s, byte_s, mem_s = now = sums(gpu)
             before = self.before[index]
             values.append(_mean(util_s - before[0], measured_s - before[1]))
             values.append(_mean(byte_s - before[2], mem_s - before[3]))
@@ -61,11 +62,7 @@ class RawWindow:
         """Continue from a checkpoint."""
         self.rows = list(state["rows"])[-self.size :]
         self.count = len(self.rows)
-        self.before = [_sums(gpu) for gpu in self.gpus]
-
-
-def _sums(gpu: GpuTotals) -> tuple[float, float, float, float]:
-    return gpu.util_s, gpu.measured_s, gpu.mem_byte_s, gpu.mem_s
+        self.before = [sums(gpu) for gpu in self.gpus]
 
 
 def _mean(amount: float, seconds: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from collector.summary import BYTES_PER_GB, instant
-from collector.wire import RAW_SAMPLES, VERSION
+from wire.payloads import RAW_SAMPLES, VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

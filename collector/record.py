@@ -12,9 +12,10 @@ import re
 from datetime import datetime, timezone
 
 from collector import asking
-from collector.asking import RANGE, least, memory_gb, tres, whole
+from collector.asking import RANGE, least, memory_gb, tres
+from collector.job import whole
 from collector.summary import instant
-from collector.wire import JOB_RECORD
+from wire.payloads import JOB_RECORD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import os
 import time
 
 from collector import statefile
+from collector.statefile import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,9 +77,9 @@ def drop_interim(folder: str, name: str) -> None:
 def _interim(folder: str, name: str) -> list[Entry]:
     """All of one name; more than one only where a sender was killed."""
     return [
-        Entry(folder, listed)
-        for listed in _listed(folder)
-        if listed.startswith(f"{INTERIM}-") and listed.split("-", 2)[2:] == [f"{name}.json"]
+        Entry(folder, found)
+        for found in listed(folder)
+        if found.startswith(f"{INTERIM}-") and found.split("-", 2)[2:] == [f"{name}.json"]
     ]
 
 
@@ -88,7 +89,7 @@ def _path(folder: str, kind: str, name: str, order: int = 0) -> str:
 
 def entries(folder: str) -> Iterator[Entry]:
     """Everything that waits: summaries first and what need not arrive last, of each kind the oldest first."""
-    found = [Entry(folder, name) for name in _listed(folder) if name.endswith(".json")]
+    found = [Entry(folder, name) for name in listed(folder) if name.endswith(".json")]
     rank = {kind: place for place, kind in enumerate(SENT_FIRST)}
     yield from sorted(found, key=lambda entry: (rank.get(entry.kind, len(rank)), entry.name))
 
@@ -127,7 +128,7 @@ def done(entry: Entry) -> None:
 def resend(folder: str) -> int:
     """Move everything that was set aside back to what waits; returns how many payloads."""
     aside = os.path.join(folder, SET_ASIDE)
-    names = [name for name in _listed(aside) if name.endswith(".json")]
+    names = [name for name in listed(aside) if name.endswith(".json")]
     for name in names:
         os.rename(os.path.join(aside, name), os.path.join(folder, name))
         done(Entry(aside, f"{name}.reason"))
@@ -141,7 +142,7 @@ def set_aside(folder: str, entry: Entry, reason: str) -> None:
     statefile.private_folder(aside)
     os.rename(entry.path, os.path.join(aside, entry.name))
     statefile.write_bytes(os.path.join(aside, f"{entry.name}.reason"), reason.encode()[:2000], is_durable=False)
-    for name in sorted(_listed(aside))[:-SET_ASIDE_FILES_MAX]:
+    for name in listed(aside)[:-SET_ASIDE_FILES_MAX]:
         done(Entry(aside, name))
 
 
@@ -165,10 +166,3 @@ def _size(entry: Entry) -> int:
         return os.stat(entry.path).st_size
     except FileNotFoundError:
         return 0
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except FileNotFoundError:
-        return []

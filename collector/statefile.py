@@ -58,12 +58,27 @@ def write_bytes(path: str, content: bytes, *, is_durable: bool) -> None:
         sync_folder(os.path.dirname(path))
 
 
+def listed(folder: str) -> list[str]:
+    """The names in a folder, in order; none where there is no such folder."""
+    try:
+        return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+
+
+def is_same(path: str, fd: int) -> bool:
+    """Whether what is opened still has this name."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(fd))
+    except FileNotFoundError:
+        return False
+
+
 def remove_torn(folder: str) -> None:
     """Remove incomplete files of a killed process: writing never takes longer than a minute."""
     try:
-        names = [name for name in os.listdir(folder) if name.endswith(".new")]
-        for name in names:
-            if time.time() - os.stat(f"{folder}/{name}").st_mtime > TORN_S_MIN:
+        for name in listed(folder):
+            if name.endswith(".new") and time.time() - os.stat(f"{folder}/{name}").st_mtime > TORN_S_MIN:
                 os.unlink(f"{folder}/{name}")
     except FileNotFoundError:
         return

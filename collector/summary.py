@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 from collector.totals import buckets
-from collector.wire import HISTOGRAM_BINS, IDLE_UTIL_PERCENT_MAX, NODE_SUMMARY, VERSION
+from wire.payloads import HISTOGRAM_BINS, IDLE_UTIL_PERCENT_MAX, NODE_SUMMARY, VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def node_summary(
         reason = errors[0] if errors else "the collector took no sample"
         gpus = [{"gpu_id": index, "missing": {"avg_util": reason}} for index in job["gpus"]]
         return {**payload, "gpus": gpus, "errors": errors}
+    node_j = state["cray_node_j"]
     gpus = [_gpu(gpu, _points(state["timeline"], position), state) for position, gpu in enumerate(state["gpus"])]
     return {
         **payload,
@@ -76,7 +77,7 @@ def node_summary(
         "source": state["source"],
         "gpus": gpus,
         "cpu": _cpu(job, state["host"], state["elapsed_s"]),
-        "node_energy_j": _rounded(state["cray_node_j"], 0),
+        "node_energy_j": None if node_j is None else round(node_j, 0),
         "errors": errors + _errors(state),
     }
 
@@ -279,10 +280,6 @@ def _add_iowait(
 
 def _fraction(share: float) -> float:
     return round(min(max(share, 0.0), 1.0), 4)
-
-
-def _rounded(value: float | None, digits: int) -> float | None:
-    return None if value is None else round(value, digits)
 
 
 def _errors(state: dict[str, Any]) -> list[str]:

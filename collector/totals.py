@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from collector.wire import HISTOGRAM_BINS
+from wire.payloads import HISTOGRAM_BINS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,12 +14,6 @@ if TYPE_CHECKING:
 
 BUCKET = struct.Struct("<4d")
 PERCENTS = tuple(float(percent) for percent in range(HISTOGRAM_BINS))
-
-_SUMS = (
-    "util_rest_s mem_byte_s mem_s mem_peak samples power_w_s power_s power_peak_w energy_j energy_s throttled_s"
-    " throttle_s temperature_peak_c gfx_clock_sum gfx_clock_count mem_clock_sum mem_clock_count busy_acc busy_weight"
-    " busy_s"
-).split()
 
 POINTS_MAX = 120
 """Fewer than the 240 that the portal accepts, so that the payload of a whole node stays below 12 kB."""
@@ -32,8 +26,6 @@ class GpuTotals:
     is the difference of other samples to theirs. `busy_acc` counts of the activity accumulator came in `busy_weight` of
     its own units, which are `busy_s` seconds.
     """
-
-    __slots__ = ("hist", "reasons", *_SUMS)
 
     hist: list[float]
     reasons: dict[str, str]
@@ -57,6 +49,8 @@ class GpuTotals:
     busy_acc: float
     busy_weight: float
     busy_s: float
+
+    __slots__ = tuple(__annotations__)
 
     def __init__(self) -> None:
         self.hist = [0.0] * HISTOGRAM_BINS
@@ -123,6 +117,9 @@ class GpuTotals:
         return totals
 
 
+_SUMS = [name for name in GpuTotals.__slots__ if name not in ("hist", "reasons")]
+
+
 class Timeline:
     """Mean busy percent and memory of every GPU by bucket of `step_s`; when full, neighbours merge and it doubles.
 
@@ -138,7 +135,7 @@ class Timeline:
         # Per GPU its buckets packed in an array: as objects they would be a twentieth of the whole process.
         self._rows = [bytearray() for _ in gpus]
         self.ends_s = step_s
-        self._marks = [_sums(gpu) for gpu in gpus]
+        self._marks = [sums(gpu) for gpu in gpus]
 
     def advance(self, now_s: float) -> None:
         """Close every bucket that ends before `now_s` seconds after the start; buckets in a gap stay empty."""
@@ -150,12 +147,12 @@ class Timeline:
 
     def finish(self) -> None:
         """Close the last bucket as it is."""
-        if any(_sums(gpu) != mark for gpu, mark in zip(self.gpus, self._marks)):
+        if any(sums(gpu) != mark for gpu, mark in zip(self.gpus, self._marks)):
             self._close()
 
     def _close(self) -> None:
         for index, gpu in enumerate(self.gpus):
-            util_s, measured_s, mem_byte_s, mem_s = now = _sums(gpu)
+            util_s, measured_s, mem_byte_s, mem_s = now = sums(gpu)
             before = self._marks[index]
             grown = util_s - before[0], measured_s - before[1], mem_byte_s - before[2], mem_s - before[3]
             self._rows[index] += BUCKET.pack(*grown)
@@ -187,5 +184,6 @@ def buckets(state: dict[str, Any], position: int) -> list[Bucket]:
     return list(BUCKET.iter_unpack(state["rows"][position]))
 
 
-def _sums(gpu: GpuTotals) -> Bucket:
+def sums(gpu: GpuTotals) -> Bucket:
+    """What a bucket, or a raw sample, is the growth of."""
     return gpu.util_s, gpu.measured_s, gpu.mem_byte_s, gpu.mem_s

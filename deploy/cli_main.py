@@ -7,6 +7,6 @@ if sys.version_info < (3, 9):  # noqa: UP036
     sys.stderr.write("kaiku: needs Python 3.9 or later, this is " + this + ": put a newer python3 first on the PATH\n")
     sys.exit(4)  # 1 would be "not found"
 
-from collector.cli.__main__ import main
+from cli.__main__ import main
 
 main()

@@ -1,12 +1,9 @@
 """The differences between two versions of a lesson, for its history."""
 
-from __future__ import annotations
-
 import difflib
 from dataclasses import dataclass
 
-from education.lesson import LessonContent
-from education.program_text import names_text, situations_text
+from education.lesson import LessonContent, names_text, situations_text
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
-"""The parts of a lesson: a micro-lesson of two or three sentences, an explanation, a hint and links."""
+"""The parts of a lesson: a micro-lesson of two or three sentences, an explanation, a hint and links.
 
-from __future__ import annotations
+The names and situations of a program are lines of text where they are stored, edited and compared.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -111,14 +112,45 @@ def matching(lessons: Mapping[Code, LessonContent], query: str) -> dict[Code, Le
     [<FindingCode.TIMEOUT: 'timeout'>]
     """
     words = query.casefold().split()
-    return {code: lesson for code, lesson in lessons.items() if _holds(_all_text(code, lesson), words)}
-
-
-def _holds(text: str, words: Iterable[str]) -> bool:
-    return all(word in text for word in words)
+    texts = {code: _all_text(code, lesson) for code, lesson in lessons.items()}
+    return {code: lesson for code, lesson in lessons.items() if all(word in texts[code] for word in words)}
 
 
 def _all_text(code: str, lesson: LessonContent) -> str:
     names = [str(code), str(code).replace("_", " ")]
     texts = [lesson.title, lesson.micro, lesson.explanation, lesson.hint, *(link.title for link in lesson.links)]
     return "\n".join([*names, *texts, *(each.text for each in lesson.situations)]).casefold()
+
+
+def names_of(text: str) -> tuple[str, ...]:
+    """The names in the lines of a text, in lower case with one blank between words.
+
+    >>> names_of("GROMACS*\\n\\n quantum  espresso ")
+    ('gromacs*', 'quantum espresso')
+    """
+    names = (" ".join(line.lower().split()) for line in text.splitlines())
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def situations_of(text: str) -> tuple[Situation, ...]:
+    """The situations in the lines of a text; a line without a colon has an empty text.
+
+    >>> situations_of("idle_gpus: Start one rank for each GPU.")
+    (Situation(code='idle_gpus', text='Start one rank for each GPU.'),)
+    """
+    parts = (line.partition(":") for line in text.splitlines() if line.strip())
+    return tuple(Situation(code.strip(), " ".join(said.split())) for code, _, said in parts)
+
+
+def names_text(names: Iterable[str]) -> str:
+    """One name in each line."""
+    return "\n".join(names)
+
+
+def situations_text(situations: Iterable[Situation]) -> str:
+    """One situation in each line.
+
+    >>> situations_text([Situation("timeout", "Save more often.")])
+    'timeout: Save more often.'
+    """
+    return "\n".join(f"{each.code}: {each.text}" for each in situations)

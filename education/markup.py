@@ -1,7 +1,5 @@
 """Markdown of a lesson as HTML that is safe on a page: no script, image or style, and only http and https addresses."""
 
-from __future__ import annotations
-
 import nh3
 from markdown_it import MarkdownIt
 

@@ -1,7 +1,5 @@
 """Tables of lessons as staff edit them: the current text, its links, and every earlier version."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 

@@ -4,8 +4,6 @@ The tables are the IANA special-purpose address registries (RFC 6890), as of 202
 `ipaddress.is_global` calls multicast, 6to4, Teredo, NAT64 and old site-local addresses global, and changes with Python.
 """
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 WEB_PORTS = frozenset({80, 443})

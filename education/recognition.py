@@ -5,8 +5,6 @@ job whose name has the words of two programs is none's. Words that jobs of all k
 where staff write them (`name_problem`). How often it is right: `tests/samples/programs`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Written from the LUMI user guide, the LUMI training materials, the LUMI AI guide and CSC's tutorials, as of 2026-11.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -21,10 +19,16 @@ PROGRAMS_FOLDER = Path(__file__).resolve().parent / "programs"
 
 
 @cache
+def _tables() -> Mapping[FindingCode, Mapping[str, Any]]:
+    """What each file has, in the order of the finding codes."""
+    files = {code: FOLDER / f"{code.value}.toml" for code in FindingCode}
+    return {code: tomllib.loads(file.read_text(encoding="utf-8")) for code, file in files.items() if file.is_file()}
+
+
+@cache
 def seed_lessons() -> Lessons:
     """Every lesson that has a file, in the order of the finding codes."""
-    files = {code: FOLDER / f"{code.value}.toml" for code in FindingCode}
-    return {code: seed(file.read_text(encoding="utf-8")) for code, file in files.items() if file.is_file()}
+    return {code: _content(table) for code, table in _tables().items()}
 
 
 @cache
@@ -41,9 +45,7 @@ def seed_programs() -> Programs:
 @cache
 def neutral_lessons() -> Lessons:
     """The same lessons without LUMI's names and AMD's tools, from the table `neutral` of each file: for other GPUs."""
-    files = {code: FOLDER / f"{code.value}.toml" for code in FindingCode}
-    tables = {code: tomllib.loads(file.read_text(encoding="utf-8")) for code, file in files.items() if file.is_file()}
-    return {code: _content(table["neutral"]) for code, table in tables.items() if "neutral" in table}
+    return {code: _content(table["neutral"]) for code, table in _tables().items() if "neutral" in table}
 
 
 @cache
@@ -53,12 +55,10 @@ def lessons_by_sign() -> Mapping[tuple[FindingCode, str, bool], LessonContent]:
     From the tables `when.SIGN` of each file, and `when.SIGN.neutral` for other GPUs: by code, sign and whether neutral.
     """
     found = {}
-    for code in FindingCode:
-        file = FOLDER / f"{code.value}.toml"
-        tables = tomllib.loads(file.read_text(encoding="utf-8")).get("when", {}) if file.is_file() else {}
-        for sign, table in tables.items():
-            found[code, sign, False] = _content(table)
-            found[code, sign, True] = _content(table["neutral"])
+    for code, table in _tables().items():
+        for sign, of_sign in table.get("when", {}).items():
+            found[code, sign, False] = _content(of_sign)
+            found[code, sign, True] = _content(of_sign["neutral"])
     return found
 
 

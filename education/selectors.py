@@ -1,7 +1,5 @@
 """Reading lessons: their current and their earlier versions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -10,10 +8,12 @@ from typing import Any
 import msgspec
 from django.db.models import Count, Q, QuerySet
 
-from education.lesson import DEFAULT_LANGUAGE, PROGRAM, LessonContent, Lessons, Link, Programs
+from education.lesson import DEFAULT_LANGUAGE, PROGRAM, LessonContent, Lessons, Link, Programs, names_of, situations_of
 from education.models import Lesson, LessonLink, LessonVersion, LinkCheck
-from education.program_text import names_of, situations_of
 from education.seeds import seed_lessons, seed_programs
+
+SAME_NAMES = ("title", "micro", "explanation", "hint", "is_active")
+"""What a row has as a lesson has it."""
 
 
 def current_lessons(language: str = DEFAULT_LANGUAGE) -> Lessons:
@@ -44,12 +44,8 @@ def current_programs() -> Programs:
 def lesson_content(row: Lesson) -> LessonContent:
     """The current content of a row, its links in order."""
     return LessonContent(
-        title=row.title,
-        micro=row.micro,
-        explanation=row.explanation,
-        hint=row.hint,
+        **{name: getattr(row, name) for name in SAME_NAMES},
         links=tuple(Link(link.title, link.url) for link in row.links.all()),
-        is_active=row.is_active,
         names=names_of(row.names),
         situations=situations_of(row.situations),
     )

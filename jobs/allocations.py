@@ -4,8 +4,6 @@ A GPU-hour is LUMI's: one whole MI250X module for one hour (`jobs.billing`). Onl
 Kaiku knows the jobs that were reported to it, which may be fewer.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The Django app of Slurm's records and people; it loads the site's profile at the start."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from django.apps import AppConfig

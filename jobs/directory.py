@@ -5,8 +5,6 @@ project files, Slurm's associations, or a CSV. Identities are subjects of an Ope
 unchanged unless the site chose to ignore their case.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -18,9 +16,10 @@ from datetime import datetime
 from typing import Any
 
 from jobs.allocations import AllocatedHours, AllocationFormatError, of_csv_cells, of_project_file, of_waldur_resource
-from jobs.records import printable
+from wire.names import SLUG
+from wire.safe_text import printable
 
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}")
+NAME = re.compile(SLUG)
 EMAIL = re.compile(r"[^\x00-\x20\x7f]{1,254}")
 # OpenID Connect Core 1.0, section 2: `sub` has at most 255 ASCII characters and is case sensitive.
 SUBJECT = re.compile(r"[\x21-\x7e]{1,255}")

@@ -1,7 +1,5 @@
 """Requests to a directory: Waldur over HTTPS, Slurm's `sacctmgr`, or files; `jobs.directory` reads the answers."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -11,15 +9,7 @@ from urllib.parse import urlsplit
 
 import requests
 
-from jobs.directory import (
-    EXACT,
-    Directory,
-    DirectoryFormatError,
-    from_csv,
-    from_project_files,
-    from_slurm,
-    from_waldur,
-)
+from jobs.directory import EXACT, Directory, DirectoryFormatError, from_csv, from_project_files, from_slurm, from_waldur
 from jobs.http_client import Answer, CallFailed, HttpClient
 from jobs.slurm_client import SlurmClientError, command_output
 

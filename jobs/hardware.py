@@ -5,27 +5,11 @@ what Slurm counts as one: on LUMI-G one die (GCD), half of an MI250X module. A c
 does not describe (another site, LUMI's `lumid`) is judged on measured use alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 
-from jobs.site_profile import Cluster, NodeType, Partition, Price, Site, SmallerGpu, bundled_site
-
-__all__ = [
-    "Cluster",
-    "NodeType",
-    "Partition",
-    "Price",
-    "Site",
-    "SmallerGpu",
-    "clusters",
-    "partition_of",
-    "site",
-    "threads_per_core",
-    "use_site",
-    "vendor_of",
-]
+from jobs.site_profile import Cluster, Site, bundled_site
+from jobs.site_profile import Partition as Partition
 
 _chosen: list[Site] = []
 _default = cache(bundled_site)

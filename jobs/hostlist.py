@@ -1,7 +1,5 @@
 """Slurm's compact node lists, `nid[005002-005003,005007]`, spelled out as node names; and one name for each node."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

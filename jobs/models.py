@@ -1,17 +1,13 @@
 """Tables of what Slurm recorded and who may see it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
-from django.db.models import Q
 from django.db.models.functions import Coalesce, Concat
 
 # Found by Django only from here.
 from jobs.audit.models import AuditEntry as AuditEntry
-from jobs.comment_tokens.models import CommentToken as CommentToken
 from jobs.device_sign_in.models import DeviceSignIn as DeviceSignIn
 from jobs.experiments.models import Artifact as Artifact
 from jobs.experiments.models import Experiment as Experiment
@@ -21,7 +17,6 @@ from jobs.experiments.models import PointBatch as PointBatch
 from jobs.experiments.models import RunJob as RunJob
 from jobs.notes.models import JobNote as JobNote
 from jobs.notes.models import NoteTag as NoteTag
-from jobs.policy_tokens.models import PolicyToken as PolicyToken
 from jobs.queue.models import QueuedJob as QueuedJob
 from jobs.queue.models import QueueReading as QueueReading
 from jobs.running.models import Process as Process
@@ -33,6 +28,7 @@ from jobs.sign_in.models import AttemptCount as AttemptCount
 from jobs.sign_in.models import ProviderSession as ProviderSession
 from jobs.sign_in.models import SpentLogoutToken as SpentLogoutToken
 from jobs.sign_in.models import UnknownIdentity as UnknownIdentity
+from jobs.tokens.models import Token as Token
 
 QUEUE = Concat("cluster", models.Value("/"), "partition")
 """Where a job waited. One value: with an index of the columns, lists narrowed to a partition read all of its jobs."""
@@ -286,39 +282,6 @@ class JobOpening(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} opened {self.job}"
-
-
-class ApiToken(models.Model):
-    """A token of a person's own program: to read what the person sees, to send what their runs measured, to log
-    experiments, or to read the feed of their reports.
-
-    Each kind does only one of these; only the SHA-256 of the secret is stored.
-    """
-
-    class Kind(models.TextChoices):
-        READ = "read", "Reads what you see here"
-        SEND = "send", "Sends measurements of your own runs"
-        RUNS = "runs", "Logs your experiments and their runs"
-        FEED = "feed", "Reads the feed of your reports"
-
-    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
-    name = ShownText(max_length=64)
-    kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.READ, db_default=Kind.READ)
-    digest = models.CharField(max_length=64, unique=True)
-    created_at = models.DateTimeField()
-    expires_at = models.DateTimeField()
-    last_used_at = models.DateTimeField(null=True)
-    revoked_at = models.DateTimeField(null=True)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["user", "name"], condition=Q(revoked_at__isnull=True), name="api_token_once"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.name} of {self.user}"
 
 
 class DirectoryImport(models.Model):

@@ -3,9 +3,6 @@
 The same value object carries a run from the epilog, from sacct and back out of the database.
 """
 
-from __future__ import annotations
-
-import re
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -13,17 +10,16 @@ import msgspec
 from msgspec import Meta
 
 from jobs.hostlist import short_name
+from wire.names import NODE, SLUG, WORD
+from wire.safe_text import printable, printable_lines
+from wire.sbatch.resources import RESOURCES
 
 SCHEMA = "job-record/1"
 JOB_NAME_LENGTH_MAX = 256
 OPTION_LENGTH_MAX = 64
 
 # Resource options only: command lines, scripts, environment and directories are never stored.
-RESOURCE_OPTIONS = frozenset(
-    "--partition --nodes --gpus --gpus-per-node --gpus-per-task --gpus-per-socket --gres --ntasks"
-    " --ntasks-per-node --ntasks-per-gpu --cpus-per-task --cpus-per-gpu --mem --mem-per-gpu --mem-per-cpu"
-    " --time --exclusive".split()
-)
+RESOURCE_OPTIONS = frozenset(f"--{name}" for name in RESOURCES)
 
 # slurm.conf(5), "JOB STATE CODES" of squeue(1): states after which a run no longer changes.
 ENDED_STATES = frozenset(
@@ -42,20 +38,9 @@ RUN_DAYS_MAX = 366
 
 INSTANTS = ("submitted_at", "eligible_at", "started_at", "ended_at")
 
-# What a terminal or a page could interpret, or what is invisible in it: controls, line ends, surrogates, and what
-# changes directions or has no width (Default_Ignorable_Code_Point of Unicode 16, but for the variants of emoji;
-# U+FFF9-FFFB).
-UNSEEN = (
-    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
-    r"\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff"
-)
-UNPRINTABLE = re.compile(rf"[\x00-\x1f\x7f-\x9f{UNSEEN}]")
-UNPRINTABLE_IN_LINES = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f{UNSEEN}]")
-"""The same for text of several lines."""
-
-Slug = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}\Z")]
-NodeName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9.-]{0,63}\Z")]
-Word = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_:+.,-]{0,64}\Z")]
+Slug = Annotated[str, Meta(pattern=rf"\A{SLUG}\Z")]
+NodeName = Annotated[str, Meta(pattern=rf"\A{NODE}\Z")]
+Word = Annotated[str, Meta(pattern=rf"\A{WORD}\Z")]
 JobId = Annotated[int, Meta(ge=1, le=2**53)]
 Count = Annotated[int, Meta(ge=0, le=10**7)]
 Seconds = Annotated[float, Meta(ge=0, le=10**9)]
@@ -141,24 +126,6 @@ def queue_wait_s(eligible_at: datetime | None, started_at: datetime | None) -> f
         return None
     waited_s = (started_at - eligible_at).total_seconds()
     return waited_s if 0 <= waited_s <= QUEUE_WAIT_S_MAX else None
-
-
-def printable(text: str) -> str:
-    """The text with each control or invisible character replaced by U+FFFD, which is visible.
-
-    >>> printable("two\\nlines"), printable("exe\\u202egpj"), printable("a\\u200bb")
-    ('two�lines', 'exe�gpj', 'a�b')
-    """
-    return UNPRINTABLE.sub("\ufffd", text)
-
-
-def printable_lines(text: str) -> str:
-    """The same for text that may have several lines and tabs.
-
-    >>> printable_lines("two\\nlines\\u2066")
-    'two\\nlines�'
-    """
-    return UNPRINTABLE_IN_LINES.sub("\ufffd", text)
 
 
 def all_printable(value: Any) -> Any:

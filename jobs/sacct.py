@@ -1,7 +1,5 @@
 """Slurm's accounting, the text of `sacct -P`, as job records; only bad rows are left out, and named."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict
@@ -14,7 +12,7 @@ import msgspec
 
 from jobs.hardware import partition_of, threads_per_core
 from jobs.hostlist import node_names
-from jobs.records import ENDED_STATES, JobRecord, printable, problems
+from jobs.records import ENDED_STATES, JobRecord, problems
 from jobs.sacct_table import FORMS, BrokenRow, Row, SacctFormatError, table
 from jobs.sacct_values import (
     NO_INSTANT,
@@ -28,6 +26,7 @@ from jobs.sacct_values import (
     tres_memory_gb,
     whole,
 )
+from wire.safe_text import printable
 
 __all__ = ["SACCT_FIELDS", "Accounting", "LeftOut", "SacctFormatError", "job_runs"]
 

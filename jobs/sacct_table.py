@@ -6,8 +6,6 @@ With `|` a name can still be made to look like a whole row; a delimiter that nob
 `jobs.slurm_client` draws for each call, prevents that.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator, Sequence

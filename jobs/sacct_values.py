@@ -4,8 +4,6 @@ Source of every form: sacct(1), section "Job Accounting Fields", Slurm 21.08 to 
 raises ValueError with a message for the log of the import.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, tzinfo
 

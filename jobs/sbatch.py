@@ -4,43 +4,23 @@ Every function is pure. A request maps long option names to values, `{"--gpus-pe
 "". Source of the option names and value forms: sbatch(1), Slurm 24.05.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from jobs.hardware import Partition
 from jobs.sbatch_edits import Edit, edited, edits_towards
-from jobs.sbatch_shape import Shape, explains, has_whole_nodes, is_same_memory, shape_of
-from jobs.sbatch_values import (
-    memory_text,
-    node_range,
-    refusal,
-    typed,
-    walltime_s,
-    walltime_text,
-)
+from jobs.sbatch_shape import Shape as Shape
+from jobs.sbatch_shape import explains as explains
+from jobs.sbatch_shape import has_whole_nodes, is_same_memory
+from jobs.sbatch_shape import shape_of as shape_of
+from jobs.sbatch_values import memory_text, node_range, typed
+from jobs.sbatch_values import refusal as refusal
+from jobs.sbatch_values import walltime_s as walltime_s
+from jobs.sbatch_values import walltime_text as walltime_text
+from wire.sbatch.resources import RESOURCES
 
-__all__ = [
-    "OptionChange",
-    "Shape",
-    "apply",
-    "changes_to",
-    "explains",
-    "parse_block",
-    "refusal",
-    "request_block",
-    "rounded",
-    "shape_of",
-    "walltime_s",
-    "walltime_text",
-]
-
-READING_ORDER = (
-    "--partition --nodes --gpus --gpus-per-node --gres --gpus-per-task --gpus-per-socket --ntasks --ntasks-per-node"
-    " --ntasks-per-gpu --cpus-per-task --cpus-per-gpu --mem --mem-per-gpu --mem-per-cpu --time --exclusive"
-).split()
+READING_ORDER = [f"--{name}" for name in RESOURCES]
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@
 An edit maps options to new values; None leaves the option out. `shape_of` decides which edit reaches the shape.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import product
 

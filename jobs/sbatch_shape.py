@@ -4,8 +4,6 @@ A CPU of `--cpus-per-task` and `--cpus-per-gpu` is a core: LUMI's default is `--
 `--mem-per-cpu` counts hardware threads, of which whole cores are allocated: `threads_per_core` of them each.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -152,7 +150,7 @@ def _gpus(n: Numbers, nodes: int) -> int:
     if n.gpus_per_node is not None:
         return n.gpus_per_node * nodes
     if n.gpus_per_task is not None:
-        return n.gpus_per_task * (n.ntasks or (n.ntasks_per_node or 0) * nodes)
+        return n.gpus_per_task * (n.ntasks or (n.ntasks_per_node or 1) * nodes)
     if n.gpus_per_socket is not None:
         return n.gpus_per_socket * nodes
     return (n.ntasks or 0) // n.ntasks_per_gpu if n.ntasks_per_gpu else 0

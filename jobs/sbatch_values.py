@@ -1,36 +1,35 @@
-"""The values of sbatch's resource options: counts, GPUs, memory, time limits, and which combinations sbatch refuses.
+"""A request in numbers, its values read as `wire.sbatch` reads them, and which combinations sbatch refuses.
 
-Source of the forms: sbatch(1), Slurm 24.05. Source of the refusals: a recording of Slurm 22.05.8
+Source of the refusals: a recording of Slurm 22.05.8
 (tests/samples/sbatch) and Slurm's own testsuite/expect/test39.4.
 """
 
-from __future__ import annotations
-
-import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from typing import TypeVar
 
-GPU_COUNTS = ("--gpus", "--gpus-per-node", "--gpus-per-task", "--gpus-per-socket")
-MEMORY_OPTIONS = ("--mem", "--mem-per-cpu", "--mem-per-gpu")
-TASK_COUNTS = ("--ntasks", "--ntasks-per-node", "--ntasks-per-gpu")
-CPU_COUNTS = ("--cpus-per-task", "--cpus-per-gpu")
+from wire.sbatch import resources
+from wire.sbatch.resources import CPU_OPTIONS, GPU_OPTIONS, TASK_OPTIONS
+from wire.sbatch.rules import combinations_refused, gpus_of, is_readable, memory_refused
+from wire.sbatch.table import VERSIONS
+from wire.sbatch.values import ValueRefused, count, gres, megabytes, minutes, nodes, time
+
+Value = TypeVar("Value")
+
+GPU_COUNTS, TASK_COUNTS, CPU_COUNTS, MEMORY_OPTIONS = (
+    tuple(f"--{name}" for name in names) for names in (GPU_OPTIONS, TASK_OPTIONS, CPU_OPTIONS, resources.MEMORY_OPTIONS)
+)
+COUNTS = (*TASK_COUNTS, *CPU_COUNTS)
 # sbatch(1), --exclusive: these values share no CPU and no GPU of a node; "user" and "mcs" still share with some jobs.
 WHOLE_NODE = ("", "exclusive", "topo")
 COUNT_MAX = 10**7
-
-NO_LIMIT = frozenset({"UNLIMITED", "INFINITE", "-1"})
-MEMORY = re.compile(r"(?P<number>\d{1,9})(?:(?P<unit>[KMGT])|\?)?\Z", re.ASCII | re.IGNORECASE)
-GB_OF_UNIT = {"K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10}
 MB_PER_GB = 1024
-CLOCK = re.compile(
-    r"(?:(?P<days>\d{1,6})-(?P<hours>\d{1,6})(?::(?P<minutes>\d{1,6})(?::(?P<seconds>\d{1,6}))?)?"
-    r"|(?:(?P<h>\d{1,6}):(?=\d+:))?(?P<m>\d{1,6})(?::(?P<s>\d{1,6}))?)\Z",
-    re.ASCII,
-)
-GPU_TYPE = r"(?=[\w.-]*[A-Za-z])[A-Za-z0-9][\w.-]*"
-TYPED_COUNT = re.compile(rf"(?:(?P<type>{GPU_TYPE}):)?(?P<count>\d{{1,7}})\Z", re.ASCII)
-GRES_GPU = re.compile(rf"(?P<prefix>gres[:/])?gpu(?::(?P<type>{GPU_TYPE}))?(?:[:=](?P<count>\d{{1,7}}))?\Z", re.ASCII)
+VALUES_KEPT = 4096
+"""The search for the shortest change reads the same few values again and again."""
+GRES_PREFIX = re.compile(r"gres[:/]")
 
 
 @dataclass(frozen=True)
@@ -79,30 +78,23 @@ def walltime_s(text: str) -> float | None:
     >>> walltime_s("90"), walltime_s("90:30"), walltime_s("1-6"), walltime_s("1-06:30:00"), walltime_s("UNLIMITED")
     (5400.0, 5460.0, 108000.0, 109800.0, None)
     """
-    found = CLOCK.match(text)
-    if found is None:
-        return None
-    number = {name: int(value or 0) for name, value in found.groupdict().items()}
-    hours = number["days"] * 24 + number["hours"] + number["h"]
-    seconds = (hours * 60 + number["minutes"] + number["m"]) * 60 + number["seconds"] + number["s"]
-    return math.ceil(seconds / 60) * 60.0 or None
+    limit = _read(minutes, text)
+    return None if limit is None else limit * 60.0
 
 
 def is_time(text: str) -> bool:
-    return CLOCK.match(text) is not None or text.upper() in NO_LIMIT
+    return _read(time, text) is not None
 
 
+@lru_cache(maxsize=VALUES_KEPT)
 def memory_gb(text: str) -> float | None:
     """Memory in 2^30 bytes, whole megabytes as Slurm counts them; None where it is not an amount.
 
     >>> memory_gb("60G"), memory_gb("2048"), memory_gb("1024K"), memory_gb("0"), memory_gb("1.5G")
     (60.0, 2.0, 0.0009765625, 0.0, None)
     """
-    found = MEMORY.match(text)
-    if found is None:
-        return None
-    gb = int(found["number"]) * GB_OF_UNIT[(found["unit"] or "M").upper()]
-    return math.ceil(gb * MB_PER_GB) / MB_PER_GB
+    amount = _read(megabytes, text)
+    return None if amount is None else amount / MB_PER_GB
 
 
 def memory_text(gb: float) -> str | None:
@@ -117,40 +109,42 @@ def memory_text(gb: float) -> str | None:
     return f"{round(gb)}G" if gb == round(gb) else f"{round(megabytes)}M"
 
 
+@lru_cache(maxsize=VALUES_KEPT)
 def count_of(text: str) -> int | None:
     """A number of tasks or CPUs, at least one.
 
     >>> count_of("8"), count_of("0"), count_of("eight")
     (8, None, None)
     """
-    return int(text) if re.fullmatch("[0-9]{1,7}", text) and int(text) else None
+    number = int(_read(lambda written: count(written, 1), text) or 0)
+    return number if 0 < number <= COUNT_MAX else None
 
 
+@lru_cache(maxsize=VALUES_KEPT)
 def node_range(text: str) -> tuple[int, int] | None:
     """Least and most nodes.
 
-    >>> node_range("4"), node_range("1-3"), node_range("0")
-    ((4, 4), (1, 3), None)
+    >>> node_range("4"), node_range("1-3"), node_range("0"), node_range("1,4")
+    ((4, 4), (1, 3), None, None)
     """
-    first, dash, last = text.partition("-")
-    least, most = count_of(first), count_of(last if dash else first)
-    return (least, most) if least and most and least <= most else None
+    least, _, most = (_read(lambda written: nodes(written, VERSIONS[0]), text) or "0").partition("-")
+    bounds = int(least), int(most or least)
+    return bounds if bounds[0] > 0 and bounds[1] <= COUNT_MAX else None
 
 
+@lru_cache(maxsize=VALUES_KEPT)
 def gpu_counts(option: str, text: str) -> tuple[GpuCount, ...] | None:
     """The GPU elements of one option, of --gres without its other resources; None where they cannot be read.
 
     >>> gpu_counts("--gpus", "mi250:8"), gpu_counts("--gres", "nvme:1,gpu:2"), gpu_counts("--gres", "gpu")
     ((GpuCount(type='mi250', count=8),), (GpuCount(type='', count=2),), (GpuCount(type='', count=1),))
     """
-    found = []
-    for element in text.split(","):
-        match = (GRES_GPU if option == "--gres" else TYPED_COUNT).match(element)
-        if match:
-            found.append(GpuCount(match["type"] or "", int(match["count"] or 1)))
-        elif option != "--gres" or re.match(r"(gres[:/])?gpu\b", element):
-            return None
-    return tuple(found)
+    name = option.removeprefix("--")
+    given = gres(text) if name == "gres" else text
+    found = (gpus_of(name, given) or []) if is_readable(name, given) else None
+    if found is None or not (found or name == "gres") or not all(0 <= number <= COUNT_MAX for _, number in found):
+        return None
+    return tuple(GpuCount(*each) for each in found)
 
 
 def recounted(option: str, text: str, count: int) -> str | None:
@@ -168,8 +162,9 @@ def recounted(option: str, text: str, count: int) -> str | None:
 
 
 def _recounted_gres(element: str, count: int) -> str:
-    match = GRES_GPU.match(element)
-    return f"{match['prefix'] or ''}gpu:{typed(match['type'] or '', count)}" if match else element
+    counts = gpu_counts("--gres", element)
+    prefix = GRES_PREFIX.match(element)
+    return f"{prefix[0] if prefix else ''}gpu:{typed(counts[0].type, count)}" if counts else element
 
 
 def without_gpus(gres: str) -> str | None:
@@ -178,7 +173,7 @@ def without_gpus(gres: str) -> str | None:
     >>> without_gpus("gpu:8,nvme:1"), without_gpus("gpu:8")
     ('nvme:1', None)
     """
-    return ",".join(element for element in gres.split(",") if not GRES_GPU.match(element)) or None
+    return ",".join(element for element in gres.split(",") if not gpu_counts("--gres", element)) or None
 
 
 def typed(gpu_type: str, count: int) -> str:
@@ -199,7 +194,7 @@ def gpu_options(request: Mapping[str, str]) -> tuple[str, ...]:
 def numbers_of(request: Mapping[str, str]) -> Numbers:
     """The counts of a request whose values are sound (`refusal` is None)."""
     gpus = {option: sum(gpu.count for gpu in _elements(option, request[option])) for option in gpu_options(request)}
-    counts = {option: count_of(request[option]) for option in (*TASK_COUNTS, *CPU_COUNTS) if option in request}
+    counts = {option: count_of(request[option]) for option in COUNTS if option in request}
     return Numbers(
         nodes=node_range(request["--nodes"]) if "--nodes" in request else None,
         ntasks=counts.get("--ntasks"),
@@ -218,21 +213,31 @@ def refusal(request: Mapping[str, str]) -> str | None:
     """Why sbatch refuses this combination of options, whatever the partition; None where it accepts it.
 
     Where the recordings do not show how Slurm resolves two options that disagree, they count as refused.
+    `--sockets-per-node` is not recorded: a node counts as one socket, as LUMI's are.
 
     >>> refusal({"--mem": "60G", "--mem-per-gpu": "60G"})
-    '--mem, --mem-per-cpu and --mem-per-gpu exclude each other'
+    '--mem and --mem-per-gpu exclude each other.'
     >>> refusal({"--gpus": "4", "--gpus-per-node": "2", "--nodes": "2"})
     """
     for option, text in request.items():
         if not _is_sound(option, text):
-            return f"{option}={text} cannot be read"
-    return next((why for so, why in _conflicts(request, numbers_of(request)) if so), None)
+            return f"{option}={text} cannot be read."
+    options = {"sockets-per-node": "1"} | {option.removeprefix("--"): text for option, text in request.items()}
+    if "--nodes" in request:
+        options["nodes"] = "{}-{}".format(*node_range(request["--nodes"]) or ())
+    options |= {name: str(count_of(text)) for name, text in options.items() if f"--{name}" in COUNTS}
+    if "--gres" in request:
+        options["gres"] = gres(request["--gres"])
+    memory = [name for name in resources.MEMORY_OPTIONS if name in options]
+    for _, _, sentence in chain(memory_refused(memory), combinations_refused(options)):
+        return sentence
+    return next((why for so, why in _unclear(request, numbers_of(request)) if so), None)
 
 
 def _is_sound(option: str, text: str) -> bool:
     if option in GPU_COUNTS or option == "--gres":
         return gpu_counts(option, text) is not None
-    if option in TASK_COUNTS or option in CPU_COUNTS:
+    if option in COUNTS:
         return count_of(text) is not None
     if option == "--nodes":
         return node_range(text) is not None
@@ -243,67 +248,47 @@ def _is_sound(option: str, text: str) -> bool:
     return option != "--time" or is_time(text)
 
 
+def _read(reader: Callable[[str], Value], text: str) -> Value | None:
+    try:
+        return reader(text)
+    except ValueRefused:
+        return None
+
+
 def _elements(option: str, text: str) -> tuple[GpuCount, ...]:
     return (gpu_counts(option, text) or ()) if option in GPU_COUNTS or option == "--gres" else ()
 
 
-def _conflicts(request: Mapping[str, str], n: Numbers) -> Iterator[tuple[object, str]]:
-    """Pairs of a condition and what it means when it holds."""
-    yield (
-        sum(option in request for option in MEMORY_OPTIONS) > 1,
-        "--mem, --mem-per-cpu and --mem-per-gpu exclude each other",
-    )
-    yield n.cpus_per_task and n.cpus_per_gpu, "--cpus-per-task and --cpus-per-gpu exclude each other"
-    # --cpus-per-gpu without GPUs is accepted, and has no effect.
-    yield "--mem-per-gpu" in request and not n.has_gpus, "--mem-per-gpu is set, but no GPU is requested"
-    yield (
-        "--ntasks-per-gpu" in request and not (n.has_gpus or n.ntasks or n.nodes),
-        "--ntasks-per-gpu needs GPUs, --ntasks or --nodes",
-    )
-    types = {bool(gpu.type) for option, text in request.items() for gpu in _elements(option, text)}
-    yield len(types) > 1, "GPUs are requested with and without a type"
-    yield from _task_conflicts(n)
-    yield from _gpu_conflicts(request, n)
+def _unclear(request: Mapping[str, str], n: Numbers) -> Iterator[tuple[object, str]]:
+    """Pairs of a condition and what it means when it holds, of what `wire.sbatch.rules` leaves to the controller."""
+    yield from _unclear_tasks(n)
+    yield from _unclear_gpus(request, n)
 
 
-def _task_conflicts(n: Numbers) -> Iterator[tuple[object, str]]:
+def _unclear_tasks(n: Numbers) -> Iterator[tuple[object, str]]:
     per_gpu = n.ntasks_per_gpu
     if per_gpu:
-        others = (n.gpus_per_task, n.gpus_per_socket, n.ntasks_per_node)
-        yield (
-            any(other is not None for other in others),
-            "--ntasks-per-gpu excludes --gpus-per-task, --gpus-per-socket and --ntasks-per-node",
-        )
-        yield n.nodes and n.nodes[0] != n.nodes[1], "--ntasks-per-gpu excludes a range of nodes"
-        yield n.ntasks and n.ntasks % per_gpu, "--ntasks is not a multiple of --ntasks-per-gpu"
+        yield n.nodes and n.nodes[0] != n.nodes[1], "--ntasks-per-gpu excludes a range of nodes."
+        yield n.ntasks and n.ntasks % per_gpu, "--ntasks is not a multiple of --ntasks-per-gpu."
         gpus = n.gpus or (n.gpus_per_node and n.nodes and n.gpus_per_node * n.nodes[0])
-        yield n.ntasks and gpus and n.ntasks != gpus * per_gpu, "--ntasks, --ntasks-per-gpu and the GPUs disagree"
+        yield n.ntasks and gpus and n.ntasks != gpus * per_gpu, "--ntasks, --ntasks-per-gpu and the GPUs disagree."
     if n.ntasks and n.ntasks_per_node and n.nodes:
-        yield n.ntasks > n.nodes[1] * n.ntasks_per_node, "--ntasks is more than --nodes and --ntasks-per-node allow"
+        yield n.ntasks > n.nodes[1] * n.ntasks_per_node, "--ntasks is more than --nodes and --ntasks-per-node allow."
 
 
-def _gpu_conflicts(request: Mapping[str, str], n: Numbers) -> Iterator[tuple[object, str]]:
-    """How the GPU options of a job bound each other: per job >= per node >= per task, and whole multiples."""
+def _unclear_gpus(request: Mapping[str, str], n: Numbers) -> Iterator[tuple[object, str]]:
     job, node, task = n.gpus, n.gpus_per_node, n.gpus_per_task
-    least, most = n.nodes or (1, COUNT_MAX)
     if {"--gres", "--gpus-per-node"} <= set(gpu_options(request)):
         same = gpu_counts("--gres", request["--gres"]) == gpu_counts("--gpus-per-node", request["--gpus-per-node"])
-        yield not same, "--gres and --gpus-per-node disagree"
-    yield job and job < least, "--gpus is less than --nodes"
+        yield not same, "--gres and --gpus-per-node disagree."
     if job is not None and node is not None:
-        yield not node or job % node, "--gpus is not a multiple of --gpus-per-node or --gres"
-        yield node and not least <= job // node <= most, "--gpus, --gpus-per-node or --gres, and --nodes disagree"
+        yield bool(job) != bool(node), "--gpus and the GPUs of each node disagree."
     if task is None:
         return
-    yield not task and n.has_gpus, "--gpus-per-task is 0 while other options request GPUs"
-    tasks = n.ntasks or n.ntasks_per_node
-    yield not tasks and job is None, "--gpus-per-task needs --ntasks or --gpus"
-    if job is not None and task:
-        yield job % task, "--gpus is not a multiple of --gpus-per-task"
-        yield n.ntasks and n.ntasks * task != job, "--gpus, --gpus-per-task and --ntasks disagree"
+    yield not task and n.has_gpus, "--gpus-per-task is 0 while other options request GPUs."
     if node is not None and task:
-        yield node % task, "--gpus-per-node or --gres is not a multiple of --gpus-per-task"
-        wanted = n.ntasks_per_node
-        yield wanted and wanted * task != node, "--gpus-per-node, --gpus-per-task and --ntasks-per-node disagree"
-        fixed = n.nodes and least == most and n.ntasks
-        yield fixed and n.ntasks != least * (node // task), "--gpus-per-node, --gpus-per-task and --ntasks disagree"
+        fixed = n.nodes and n.nodes[0] == n.nodes[1] and n.ntasks
+        yield (
+            fixed and n.nodes and n.ntasks != n.nodes[0] * (node // task),
+            "--gpus-per-node, --gpus-per-task and --ntasks disagree.",
+        )

@@ -1,7 +1,5 @@
 """Reading jobs; a `Reach` and the `visible_jobs` within it are the only way to read anyone's job data."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +10,7 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
-from jobs.models import ApiToken, Job, JobOpening, JobShare, Membership, Project, ProjectAllocation, User
+from jobs.models import Job, JobOpening, JobShare, Membership, Project, ProjectAllocation, User
 from jobs.records import ENDED_STATES, JobRecord
 from jobs.work_key import normalised_name, work_key
 
@@ -29,6 +27,11 @@ BY_SITE = Q(is_told_by_owner=False)
 def run_name(job_pk: int) -> str:
     """The name of a run, for the log."""
     return str(Job.objects.only("cluster", "job_id", "attempt").get(pk=job_pk))
+
+
+def project_name(project_pk: int) -> str:
+    """The name of a project, for the log."""
+    return Project.objects.get(pk=project_pk).name
 
 
 @dataclass(frozen=True)
@@ -221,16 +224,6 @@ def own_memberships(user: User) -> QuerySet[Membership]:
     return Membership.objects.filter(user=user).select_related("project").order_by("project__name")
 
 
-def own_api_tokens(user: User) -> QuerySet[ApiToken]:
-    """This person's tokens that were not revoked, expired ones too, the latest first."""
-    return ApiToken.objects.filter(user=user, revoked_at=None).order_by("-created_at", "-pk")
-
-
-def api_token(digest: str, now: datetime) -> ApiToken | None:
-    """The token whose secret has this digest; None when there is none, it was revoked, or it expired."""
-    return ApiToken.objects.filter(digest=digest, revoked_at=None, expires_at__gt=now).first()
-
-
 def allocations_of(projects: Iterable[Project]) -> dict[int, ProjectAllocation]:
     """The GPU-hours of each project: of several directories the one that counts the use, then the latest read."""
     rows = ProjectAllocation.objects.filter(project__in=projects).order_by("read_at", "pk")
@@ -241,11 +234,6 @@ def job_runs(job_id: int, cluster: str | None = None) -> QuerySet[Job]:
     """All runs of a job id, the latest attempt first: for operators' commands, not for pages."""
     runs = Job.objects.filter(job_id=job_id).select_related("user", "project").order_by("cluster", "-attempt")
     return runs.filter(cluster=cluster) if cluster else runs
-
-
-def changed_since(since: datetime) -> QuerySet[Job]:
-    """Runs whose record changed at or after `since`."""
-    return Job.objects.filter(changed_at__gte=since)
 
 
 def counted_senders(job: Job) -> tuple[str, ...]:

@@ -1,7 +1,5 @@
 """Writing jobs and people: the record of a run, idempotent and without losing data; roles, shares, sessions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
@@ -25,17 +23,7 @@ from jobs.audit.services import (
     record_memberships,
 )
 from jobs.directory import Directory, outranking
-from jobs.models import (
-    Grant,
-    Job,
-    JobOpening,
-    JobShare,
-    ListedMembership,
-    Membership,
-    Project,
-    ProjectAllocation,
-    User,
-)
+from jobs.models import Grant, Job, JobOpening, JobShare, ListedMembership, Membership, Project, ProjectAllocation, User
 from jobs.records import JobRecord
 from jobs.runs.services import key_of_work, known_or_new, make_runs, record_run
 from jobs.selectors import open_shares
@@ -106,8 +94,7 @@ def record_jobs(records: Sequence[JobRecord], now: datetime | None = None) -> li
     told = known_or_new(records)
     new = [record for record, is_new in zip(records, told, strict=True) if is_new]
     with transaction.atomic():
-        users = _named(User, "username", {record.user_id for record in new})
-        projects = _named(Project, "name", {record.project_id for record in new})
+        users, projects = people_and_projects({each.user_id for each in new}, {each.project_id for each in new})
         people = [(users[record.user_id], projects[record.project_id]) for record in new]
         if not make_runs(new, people, now or timezone.now()):
             return [None if is_new else is_new for is_new in told]
@@ -178,6 +165,7 @@ def record_sign_in(user: User, *, email: str, roles: Iterable[str] | None) -> No
             replace_grants(SIGN_IN, wanted, Grant.objects.filter(user=user), by=BY_PROVIDER)
 
 
+@transaction.atomic
 def replace_grants(
     source: str, wanted: set[tuple[int, str]], scope: QuerySet[Grant] | None = None, *, by: Actor | None = None
 ) -> tuple[int, int]:
@@ -185,14 +173,7 @@ def replace_grants(
 
     `by` is who did it where that is not the source, a directory, itself. Returns how many grants began and ended.
     """
-    with transaction.atomic():
-        return _replace_grants(
-            source, wanted, Grant.objects.all() if scope is None else scope, by or by_directory(source)
-        )
-
-
-def _replace_grants(source: str, wanted: set[tuple[int, str]], scope: QuerySet[Grant], by: Actor) -> tuple[int, int]:
-    known = scope.filter(source=source)
+    known = (Grant.objects.all() if scope is None else scope).filter(source=source)
     rows = {(row.user_id, row.role): row.pk for row in known}
     Grant.objects.filter(pk__in=[pk for key, pk in rows.items() if key not in wanted]).delete()
     new = wanted - rows.keys()
@@ -205,7 +186,8 @@ def _replace_grants(source: str, wanted: set[tuple[int, str]], scope: QuerySet[G
     changed.update(is_staff=Exists(staff), is_superuser=Exists(administrators))
     names = dict(changed.values_list("pk", "username"))
     said = [(Action.ROLE_TAKEN, key) for key in sorted(ended)] + [(Action.ROLE_GIVEN, key) for key in sorted(new)]
-    record_changes(by, [Change(done, Kind.ACCOUNT, names[user], Grant.Role(role).label) for done, (user, role) in said])
+    changes = [Change(done, Kind.ACCOUNT, names[user], Grant.Role(role).label) for done, (user, role) in said]
+    record_changes(by or by_directory(source), changes)
     return len(new), len(ended)
 
 

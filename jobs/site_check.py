@@ -5,8 +5,6 @@ captured from Slurm 22.05). Limits that a QOS sets are not in it: where a partit
 the profile's limit is not compared.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A factor applies from the first day of a month until the next one of its kind: w
 computed for whole months.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date

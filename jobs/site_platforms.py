@@ -4,8 +4,6 @@ Nothing of them is known but what the profile states. How fast their GPUs are fo
 site measured it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The bundled ones are in `jobs/sites`. A profile with any error is refused; the message names the file and the key.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,19 +14,16 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from jobs.site_factors import Cost, Emission
-from jobs.site_platforms import Platform, problem_of
+from jobs.site_factors import Cost, Emission, F
+from jobs.site_platforms import Amount, Count, Platform, problem_of
 
 FOLDER = Path(__file__).resolve().parent / "sites"
 
 Name = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._-]{0,63}\Z")]
 Label = Annotated[str, Meta(max_length=64)]
 Address = Annotated[str, Meta(pattern=r"\Ahttps?://[^\s/]+[^\s]*\Z", max_length=500)]
-Count = Annotated[int, Meta(ge=1, le=10**9)]
-Amount = Annotated[float, Meta(gt=0, le=10**7)]
 Fraction = Annotated[float, Meta(gt=0, lt=1)]
 T = TypeVar("T")
-F = TypeVar("F", Emission, Cost)
 
 MISSING = re.compile(r"Object missing required field `(.*)`")
 

@@ -1,7 +1,5 @@
 """Running Slurm's own commands, mostly `sacct` and `squeue`: the only place where this package starts a process."""
 
-from __future__ import annotations
-
 import os
 import re
 import secrets
@@ -11,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from jobs.queue.squeue import queue_format
-from jobs.records import printable
 from jobs.sacct import SACCT_FIELDS
+from wire.safe_text import printable
 
 # 1.6 million jobs of one week took sacct 79 s at a large site; a day of LUMI is far below that.
 TIMEOUT_S = 600.0
@@ -38,21 +36,13 @@ class SlurmOutput:
     delimiter: str
 
 
-def accounting(
-    since: datetime,
-    until: datetime | None = None,
-    *,
-    cluster: str,
-    sacct: str = "sacct",
-    timeout_s: float = TIMEOUT_S,
-) -> SlurmOutput:
-    """Every job of every user that was in the queue or running between two aware instants, each attempt of it.
+def accounting(since: datetime, *, cluster: str, sacct: str = "sacct", timeout_s: float = TIMEOUT_S) -> SlurmOutput:
+    """Every job of every user that was in the queue or running since an aware instant, each attempt of it.
 
     Allocations only, and only the fields of `SACCT_FIELDS` that this sacct knows. The delimiter is a fresh random
     token, so that no job name can look like a column or a row. Raises SlurmClientError.
     """
-    window = ["--starttime", _local(since), *(["--endtime", _local(until)] if until else [])]
-    return _accounted(window, cluster, sacct, timeout_s)
+    return _accounted(["--starttime", _local(since)], cluster, sacct, timeout_s)
 
 
 def accounting_of(

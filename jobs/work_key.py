@@ -4,21 +4,15 @@ Never from a script's text or a command line, which are not stored. The key is a
 learn no job name and cannot guess names.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
 import re
 
 from jobs.records import JOB_NAME_LENGTH_MAX
-
-KEY_LENGTH = 32
-"""128 bits as hexadecimal digits: two works of one site never share a key by chance."""
+from wire.work_names import GENERIC, KEY_LENGTH, SCRIPT_ENDING, TRIAL_MARK
 
 WORD = re.compile(r"[^\W_]+")
-# sbatch names a job after the file of its script by default: sbatch(1), --job-name.
-SCRIPT_ENDING = re.compile(r"(?:\.(?:sh|bash|zsh|csh|slurm|sbatch|sub|batch|job|cmd|py))+\Z")
 CLOCK = re.compile(r"(?<![^\W_])[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?![^\W_])")
 
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
@@ -41,8 +35,6 @@ VOLATILE = re.compile(
     )(?![^-])""",
     re.VERBOSE,
 )
-TRIAL_MARK = "-kaiku-trial-"
-"""In the names of runs that `kaiku trial` writes, `train-kaiku-trial-2`, before the number of GPUs."""
 _COUNTED = (
     "kaiku-trial|run|rerun|restart|resume|retry|try|trial|attempt|rep|repeat|replica|copy|cont|part|chunk|shard|fold|round|iter"
     "|iteration|array|arr|task|job|id|idx|index|no|nr|num|v|ver|version|rev|revision|rng|seed"
@@ -54,12 +46,6 @@ _DONE = (
 )
 # At the end: `_v2`, `-run-3`, `.0007`, `(2)`; then `prod007` and `train2`.
 TRAILING = re.compile(rf"(?:^|-)(?:(?:{_COUNTED})-?)?[0-9]+\Z|(?<=[^\W0-9_])0[0-9]+\Z|((?:^|-)(?:{_DONE}))[0-9]+\Z")
-# Names that tools give, or that do not describe the work.
-GENERIC = frozenset(
-    "bash sh zsh csh shell interactive wrap sbatch srun salloc slurm batch script submit job jobs run main start launch"
-    " test tests testing debug tmp temp untitled none null python jupyter jupyterlab jupyter-lab jupyter-notebook"
-    " notebook lab vscode code-server rstudio desktop".split()
-)
 # Open OnDemand: `sys/dashboard/sys/jupyter`, and its own apps in development `dev/…`.
 DASHBOARD = ("sys-dashboard", "sys-ood", "sys-bc")
 

@@ -7,8 +7,6 @@ are judged, the collector's bounds and the hardware table of a job's page to it.
 To add one: its line at the end here, its type in `metrics.payloads.GpuPayload`, and where the collector measures it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

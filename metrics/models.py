@@ -1,26 +1,7 @@
 """Tables of what the collectors measured: one summary a node and run, with its GPUs and its host; the recent use of
 nodes whose run goes on; and raw windows."""
 
-from __future__ import annotations
-
 from django.db import models
-
-
-class CollectorToken(models.Model):
-    """The token with which a collector sends; only the SHA-256 of the secret is stored.
-
-    It is valid for one cluster, and where `node` is set, only for that node.
-    """
-
-    name = models.CharField(max_length=64, unique=True)
-    cluster = models.CharField(max_length=64)
-    node = models.CharField(max_length=64, blank=True, default="", db_default="")
-    digest = models.CharField(max_length=64, unique=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    revoked_at = models.DateTimeField(null=True)
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.cluster}{f', {self.node}' if self.node else ''})"
 
 
 class NodeSummary(models.Model):

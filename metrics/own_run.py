@@ -3,16 +3,16 @@
 The words are Slurm's, as `jobs` stores them; this package reads them and passes them on.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-Slug = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}\Z")]
-NodeName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9.-]{0,63}\Z")]
-Word = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_:+.,-]{0,64}\Z")]
+from wire.names import NODE, SLUG, WORD
+
+Slug = Annotated[str, Meta(pattern=rf"\A{SLUG}\Z")]
+NodeName = Annotated[str, Meta(pattern=rf"\A{NODE}\Z")]
+Word = Annotated[str, Meta(pattern=rf"\A{WORD}\Z")]
 JobId = Annotated[int, Meta(ge=1, le=2**53)]
 Count = Annotated[int, Meta(ge=0, le=10**7)]
 Seconds = Annotated[float, Meta(ge=0, le=10**9)]

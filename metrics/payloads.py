@@ -4,8 +4,6 @@ An impossible value is dropped and named in the `missing` of its GPU or host, as
 other values and the node are kept. Wrong JSON types and a broken structure refuse the record.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from datetime import datetime
@@ -15,9 +13,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from collector.wire import HISTOGRAM_BINS, TIMELINE_POINTS_MAX
 from metrics.own_run import NodeName, OwnRun, Slug
 from metrics.possible import PREFIX, beyond, bounds_of, drop, impossible_times, in_utc, number, within
+from wire.payloads import HISTOGRAM_BINS, TIMELINE_POINTS_MAX
+from wire.safe_text import printable
 
 TEXT_LENGTH_MAX = 300
 ERRORS_MAX = 50
@@ -33,11 +32,6 @@ PERCENT_MAX, SECONDS_MAX, GIGABYTES_MAX, STEP_MAX_S, INTERVAL_MAX_S = 100, 1e9, 
 STEP_MIN_S, CORES_MAX = 0.1, 4096
 
 BUS = re.compile(r"\A[0-9A-Fa-f:.]{0,16}\Z")
-# The same characters as in jobs.records, which this package must not import.
-UNPRINTABLE = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
-    r"\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
-)
 
 # A collector names the other job that had a GPU of this one; it never gives the number of its own job.
 OTHER_JOB = re.compile(r"\bjobs?(?:[\s_]*id)?[\s/:=#]*[0-9]+(?:\.[0-9]+)?", re.IGNORECASE)
@@ -103,7 +97,7 @@ class GpuPayload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     missing: dict[str, str] = {}
 
     def __post_init__(self) -> None:
-        msgspec.structs.force_setattr(self, "missing", printable_map(self.missing))
+        msgspec.structs.force_setattr(self, "missing", kept_texts(self.missing))
         drop(self, beyond(self, GPU_BOUNDS) | _no_bus(self.pci_bus) | _no_histogram(self.util_histogram_s))
         drop(self, _above_capacity(self))
         if self.timeline is not None:
@@ -138,7 +132,7 @@ class CpuPayload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     missing: dict[str, str] = {}
 
     def __post_init__(self) -> None:
-        msgspec.structs.force_setattr(self, "missing", printable_map(self.missing))
+        msgspec.structs.force_setattr(self, "missing", kept_texts(self.missing))
         drop(self, beyond(self, CPU_BOUNDS))
         if self.memory_timeline is not None:
             timeline, reasons = _possible_memory(self.memory_timeline)
@@ -175,7 +169,7 @@ class NodePayload(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         in_utc(self, "started_at", "ended_at")
-        cleaned = tuple(printable(text) for text in self.errors[:ERRORS_MAX])
+        cleaned = tuple(kept_text(text) for text in self.errors[:ERRORS_MAX])
         if self.interval_s is not None and not STEP_MIN_S <= self.interval_s <= INTERVAL_MAX_S:
             cleaned += (f"interval_s: {PREFIX}{number(self.interval_s)} s",)
             msgspec.structs.force_setattr(self, "interval_s", None)
@@ -189,9 +183,9 @@ class NodePayload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @lru_cache(maxsize=4096)
-def printable(text: str) -> str:
+def kept_text(text: str) -> str:
     """Free text cut to length, control characters replaced by U+FFFD, and no number of another job in it."""
-    return without_other_jobs(UNPRINTABLE.sub("\ufffd", text[:TEXT_LENGTH_MAX]))
+    return without_other_jobs(printable(text[:TEXT_LENGTH_MAX]))
 
 
 def without_other_jobs(text: str) -> str:
@@ -203,8 +197,8 @@ def without_other_jobs(text: str) -> str:
     return OTHER_JOB.sub("another job", text)
 
 
-def printable_map(reasons: dict[str, str]) -> dict[str, str]:
-    return {printable(name): printable(reason) for name, reason in list(reasons.items())[:ERRORS_MAX]}
+def kept_texts(reasons: dict[str, str]) -> dict[str, str]:
+    return {kept_text(name): kept_text(reason) for name, reason in list(reasons.items())[:ERRORS_MAX]}
 
 
 def problems(payload: NodePayload) -> list[Problem]:

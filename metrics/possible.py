@@ -1,7 +1,5 @@
 """Which numbers are possible: an impossible one is dropped and named, and the others are kept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 from operator import attrgetter

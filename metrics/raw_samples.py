@@ -3,8 +3,6 @@
 All GPUs share one clock. An impossible value becomes a gap, like a sample that was not taken.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Annotated
@@ -12,19 +10,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from collector.wire import RAW_GPUS_MAX, RAW_POINTS_MAX
 from metrics.own_run import NodeName, Slug
-from metrics.payloads import (
-    GIGABYTES_MAX,
-    INTERVAL_MAX_S,
-    PERCENT_MAX,
-    Gigabytes,
-    Instant,
-    Percent,
-    Points,
-    Problem,
-)
+from metrics.payloads import GIGABYTES_MAX, INTERVAL_MAX_S, PERCENT_MAX, Gigabytes, Instant, Percent, Points, Problem
 from metrics.possible import impossible_times, in_utc, within
+from wire.payloads import RAW_GPUS_MAX, RAW_POINTS_MAX
 
 AT_MAX_S = 1e7
 """Longer than any job."""

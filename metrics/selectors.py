@@ -1,30 +1,20 @@
 """Reading measurements: one run as arrays, and the token of a collector."""
 
-from __future__ import annotations
-
-import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import compress, islice, pairwise
+from itertools import compress, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Max, Min, Q, QuerySet, Sum
 from numpy.typing import NDArray
 
-from metrics.models import CollectorToken, NodeSummary, RawWindow
+from metrics.models import NodeSummary, RawWindow
 from metrics.packed_node import GPU_NUMBERS, Figures, Series, unpack_figures, unpack_series
 from metrics.packing import points_of, unpack_histograms, unpack_samples, unpack_ticks, unpack_timelines
-from metrics.series import (
-    NodeTimelines,
-    RunMetrics,
-    align,
-    gpu_columns,
-    host_columns,
-    whole_buckets_s,
-)
+from metrics.series import NodeTimelines, RunMetrics, align, gpu_columns, host_columns, whole_buckets_s
 
 Key = tuple[str, int, int]
 
@@ -51,16 +41,6 @@ NODES_AT_ONCE = 256
 """How many nodes are unpacked together: their arrays stay in the processor's cache."""
 
 RAW_NODES_AT_ONCE = 4
-
-
-def token_digest(secret: str) -> str:
-    """The stored digest of a token. A random secret of 256 bits cannot be guessed, so it needs no slow hash."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def collector_token(secret: str) -> CollectorToken | None:
-    """The token of this secret, None when there is none or it was revoked."""
-    return CollectorToken.objects.filter(digest=token_digest(secret), revoked_at=None).first()
 
 
 def node_summaries(key: Key, senders: Collection[str] = COLLECTORS) -> QuerySet[NodeSummary]:
@@ -124,12 +104,11 @@ def host_peaks_gb(cluster: str, job_ids: Sequence[int], senders: Collection[str]
     return {(cluster, job_id, attempt): peak_gb for job_id, attempt, peak_gb in rows}
 
 
-def gpu_rows(key: Key, senders: Collection[str] = COLLECTORS, limit: int | None = None) -> list[dict[str, object]]:
-    """One mapping a GPU of the run, by node and GPU: what was measured, without timelines; the first `limit`."""
+def gpu_rows(key: Key, senders: Collection[str] = COLLECTORS) -> list[dict[str, object]]:
+    """One mapping a GPU of the run, by node and GPU: what was measured, without timelines."""
     nodes = node_summaries(key, senders).values_list("node", "figures")
     of_node = ((node, unpack_figures(figures)) for node, figures in nodes.iterator(NODES_AT_ONCE))
-    rows = ({"job_id": key[1], "node": node, **gpu} for node, figures in of_node for gpu in figures.gpus())
-    return list(islice(rows, limit))
+    return [{"job_id": key[1], "node": node, **gpu} for node, figures in of_node for gpu in figures.gpus()]
 
 
 @dataclass(frozen=True)
@@ -295,15 +274,18 @@ class RawHeld:
 def raw_windows(key: Key) -> Iterator[RawSamples]:
     """The raw windows of one run by node, a few in memory at a time."""
     for row in _raw_rows(key).order_by("node").iterator(chunk_size=RAW_NODES_AT_ONCE):
-        gpus = len(row.gpu_ids)
-        yield RawSamples(
-            node=row.node,
-            started_at=row.started_at,
-            gpu_ids=row.gpu_ids,
-            at_s=unpack_ticks(row.at_s),
-            util=unpack_samples(row.util, gpus),
-            mem_gb=unpack_samples(row.mem_gb, gpus),
-        )
+        yield _samples(row)
+
+
+def raw_nodes(key: Key) -> list[str]:
+    """The nodes of a run with a raw window, by name."""
+    return list(_raw_rows(key).order_by("node").values_list("node", flat=True))
+
+
+def raw_window(key: Key, node: str) -> RawSamples | None:
+    """The raw window of one node of a run; None where there is none or no longer one."""
+    row = _raw_rows(key).filter(node=node).first()
+    return None if row is None else _samples(row)
 
 
 def raw_windows_held(key: Key) -> RawHeld | None:
@@ -321,6 +303,17 @@ def raw_windows_since(since: datetime) -> int:
 def raw_bytes_kept() -> int:
     """The packed samples of all raw windows."""
     return RawWindow.objects.aggregate(total=Sum("size_bytes"))["total"] or 0
+
+
+def _samples(row: RawWindow) -> RawSamples:
+    return RawSamples(
+        node=row.node,
+        started_at=row.started_at,
+        gpu_ids=row.gpu_ids,
+        at_s=unpack_ticks(row.at_s),
+        util=unpack_samples(row.util, len(row.gpu_ids)),
+        mem_gb=unpack_samples(row.mem_gb, len(row.gpu_ids)),
+    )
 
 
 def _raw_rows(key: Key) -> QuerySet[RawWindow]:

@@ -12,7 +12,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from collector.wire import HISTOGRAM_BINS
+from wire.payloads import HISTOGRAM_BINS
 
 BUCKETS_MAX = 2048
 """The most points of a run's common clock: nodes send at most 240, and may begin several short runs' lengths apart."""
@@ -164,6 +164,11 @@ def host_columns(rows: Sequence[Mapping[str, object]]) -> HostColumns:
 def column(rows: Sequence[Mapping[str, object]], name: str) -> Floats:
     """One float column `(rows,)`, NaN where a row has no number."""
     return np.asarray([row.get(name) for row in rows], dtype=np.float64).reshape(len(rows))
+
+
+def highest(values: Floats) -> float | None:
+    """The highest known value; None where none is known."""
+    return float(np.nanmax(values)) if np.any(~np.isnan(values)) else None
 
 
 def align(timelines: Iterable[NodeTimelines]) -> JobSeries:

@@ -1,8 +1,5 @@
 """Writing measurements and the tokens of their senders."""
 
-from __future__ import annotations
-
-import secrets
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,16 +7,13 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from metrics.models import CollectorToken, NodeSummary, RawWindow
+from metrics.models import NodeSummary, RawWindow
 from metrics.nodes.services import SAID, Key, Row, upsert
 from metrics.packed_node import host_peak_gb, pack_node
 from metrics.packing import pack_samples, pack_ticks
 from metrics.payloads import NodePayload
 from metrics.raw_samples import RawSamplesPayload, window_end
-from metrics.running.services import follow_running
-from metrics.selectors import token_digest
-
-TOKEN_BYTES = 32
+from metrics.running.services import follow_running, key_of
 
 
 def record_node_summary(payload: NodePayload, now: datetime | None = None, *, sent_by: str = "") -> bool:
@@ -44,7 +38,7 @@ def record_node_summaries(
             rows = {place: _row(payloads[place], sent_by, now) for place in turn if place not in known}
             stored = upsert(rows.values())
             for place in rows:
-                is_new[place] = _key(payloads[place]) in stored
+                is_new[place] = key_of(payloads[place]) in stored
             if not sent_by:
                 follow_running([payloads[place] for place in turn if is_new[place] or payloads[place].final], now)
     return is_new
@@ -69,31 +63,13 @@ def record_raw_window(payload: RawSamplesPayload, now: datetime | None = None) -
         return True
 
 
-def create_collector_token(name: str, cluster: str, node: str = "") -> str:
-    """A new token for collectors of `cluster`, or of one node of it; its secret is returned only here."""
-    secret = secrets.token_urlsafe(TOKEN_BYTES)
-    CollectorToken.objects.create(name=name, cluster=cluster, node=node, digest=token_digest(secret))
-    return secret
-
-
-def create_node_tokens(name: str, cluster: str, nodes: Sequence[str]) -> list[tuple[str, str]]:
-    """A token for each node, `(node, secret)`, each named after its node; all of them or, on an error, none."""
-    with transaction.atomic():
-        return [(node, create_collector_token(f"{name}-{node}", cluster, node)) for node in nodes]
-
-
-def revoke_collector_token(token: CollectorToken, now: datetime) -> None:
-    """Revoke this token of a collector."""
-    CollectorToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now)
-
-
 def _turns(payloads: Sequence[NodePayload]) -> list[list[int]]:
     """The places of the payloads, one of each node at a time: one statement writes a row once."""
     turns: list[list[int]] = []
     times: Counter[Key] = Counter()
     for place, payload in enumerate(payloads):
-        turn = times[_key(payload)]
-        times[_key(payload)] += 1
+        turn = times[key_of(payload)]
+        times[key_of(payload)] += 1
         turns += [[]] if turn == len(turns) else []
         turns[turn].append(place)
     return turns
@@ -114,10 +90,6 @@ def _is_known_by_longer_name(payload: NodePayload, sent_by: str) -> bool:
     return False
 
 
-def _key(payload: NodePayload) -> Key:
-    return payload.cluster, payload.job_id, payload.attempt, payload.node
-
-
 def _row(payload: NodePayload, sent_by: str, now: datetime) -> Row:
     """The columns under the names of `metrics.nodes.services`."""
     figures, series = pack_node(payload)
@@ -135,7 +107,7 @@ def _row(payload: NodePayload, sent_by: str, now: datetime) -> Row:
         "figures": figures,
         "series": series,
     }
-    return *_key(payload), *(said[name] for name in SAID)
+    return *key_of(payload), *(said[name] for name in SAID)
 
 
 def _window_columns(payload: RawSamplesPayload) -> dict[str, object]:

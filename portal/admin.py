@@ -1,8 +1,6 @@
 """Django's administration, for administrators only: accounts, roles and tokens. Data that a directory owns are
 read-only."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,37 +9,25 @@ from django.conf import settings
 from django.contrib.admin import action, display
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.messages import WARNING
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 
-from jobs.accounts.services import (
-    ADMINISTRATION,
-    change_account,
-    end_membership,
-    give_role,
-    revoke_api_token,
-    save_membership,
-    take_role,
-)
-from jobs.audit.services import Action, Kind, by_person, record_change
-from jobs.comment_tokens.services import revoke_comment_token
+from jobs.accounts.services import ADMINISTRATION, change_account, end_membership, give_role, save_membership, take_role
+from jobs.audit.services import by_person
 from jobs.directory import subject_of
-from jobs.failures.selectors import failures
-from jobs.failures.services import try_named_again
-from jobs.models import ApiToken, AuditEntry, CommentToken, Grant, Membership, PolicyToken, Project, User, WorkFailure
-from jobs.policy_tokens.services import revoke_policy_token
+from jobs.models import AuditEntry, Grant, Membership, Project, Token, UnknownIdentity, User, WorkFailure
 from jobs.selectors import own_memberships
 from jobs.services import end_sessions
-from metrics.models import CollectorToken
-from metrics.services import revoke_collector_token
+from jobs.tokens.services import revoke_token
+from jobs.work_queue.selectors import failures
+from jobs.work_queue.services import try_named_again
 from portal.access import person
-from portal.administration.audit_log import AuditLog
+from portal.administration.audit_log import AuditLog, UnknownIdentities
 from portal.administration.site import Administration, ReadOnly
 from portal.failed_work import named_work
-from reports.numbers import counted
+from wire.numbers import counted
 
 
 class AccountForm(forms.ModelForm):
@@ -234,77 +220,27 @@ class Grants(ReadOnly):
         return grant.user.username
 
 
-class CollectorTokens(ReadOnly):
-    """Created with `manage.py create_token`, which prints the secret; it cannot be shown here."""
+class Tokens(ReadOnly):
+    """Created by each person under Settings, or with `manage.py create_token`; no secret can be shown here."""
 
     actions = ("revoke",)
-    list_display = fields = ("name", "cluster", "node", "created_at", "revoked_at")
-    search_fields = ("name", "node")
-    ordering = ("name",)
-
-    @action(description="Revoke")
-    def revoke(self, request: HttpRequest, chosen: QuerySet[CollectorToken]) -> None:
-        for token in chosen.filter(revoked_at=None):
-            with transaction.atomic():
-                revoke_collector_token(token, timezone.now())
-                record_change(by_person(person(request)), Action.TOKEN_REVOKED, Kind.COLLECTOR_TOKEN, token.name)
-        self.message_user(request, "Revoked. Collectors can no longer send with them.")
-
-    def name_in_log(self, token: CollectorToken) -> str:
-        return token.name
-
-
-class PersonalTokens(ReadOnly):
-    """Created by each person under Settings."""
-
-    actions = ("revoke",)
-    list_display = fields = ("user", "name", "kind", "created_at", "expires_at", "last_used_at", "revoked_at")
+    list_display = fields = (
+        *("name", "kind", "user", "cluster", "node"),
+        *("created_at", "expires_at", "last_used_at", "revoked_at"),
+    )
     list_filter = ("kind",)
     list_select_related = ("user",)
-    search_fields = ("user__username",)
-    ordering = ("user__username", "name")
+    search_fields = ("user__username", "name", "node")
+    ordering = ("kind", "user__username", "name")
 
     @action(description="Revoke")
-    def revoke(self, request: HttpRequest, chosen: QuerySet[ApiToken]) -> None:
+    def revoke(self, request: HttpRequest, chosen: QuerySet[Token]) -> None:
         for token in chosen.filter(revoked_at=None).select_related("user"):
-            revoke_api_token(token, timezone.now(), by=by_person(person(request)))
+            revoke_token(token, timezone.now(), by_person(person(request)))
         self.message_user(request, "Revoked. They can no longer be used to read or send.")
 
-
-class PolicyTokens(ReadOnly):
-    """Created with `manage.py create_policy_token`, which prints the secret; it cannot be shown here."""
-
-    actions = ("revoke",)
-    list_display = fields = ("name", "created_at", "expires_at", "last_used_at", "revoked_at")
-    search_fields = ("name",)
-    ordering = ("name",)
-
-    @action(description="Revoke")
-    def revoke(self, request: HttpRequest, chosen: QuerySet[PolicyToken]) -> None:
-        for token in chosen.filter(revoked_at=None):
-            revoke_policy_token(token, timezone.now(), by_person(person(request)))
-        self.message_user(request, "Revoked. They can no longer be used to read.")
-
-    def name_in_log(self, token: PolicyToken) -> str:
-        return token.name
-
-
-class CommentTokens(ReadOnly):
-    """Created with `manage.py create_comment_token`, which prints the secret; it cannot be shown here."""
-
-    actions = ("revoke",)
-    list_display = fields = ("name", "cluster", "created_at", "expires_at", "last_used_at", "revoked_at")
-    search_fields = ("name",)
-    ordering = ("name",)
-
-    @action(description="Revoke")
-    def revoke(self, request: HttpRequest, chosen: QuerySet[CommentToken]) -> None:
-        for token in chosen.filter(revoked_at=None):
-            revoke_comment_token(token, timezone.now(), by_person(person(request)))
-        self.message_user(request, "Revoked. They can no longer be used to read.")
-
-    def name_in_log(self, token: CommentToken) -> str:
-        return token.name
+    def name_in_log(self, token: Token) -> str:
+        return token.name_in_log
 
 
 class NamedFailures(ChangeList):
@@ -365,11 +301,9 @@ for model, shown_as in (
     (Project, Projects),
     (Membership, Memberships),
     (Grant, Grants),
-    (ApiToken, PersonalTokens),
-    (CollectorToken, CollectorTokens),
-    (PolicyToken, PolicyTokens),
-    (CommentToken, CommentTokens),
+    (Token, Tokens),
     (WorkFailure, WorkFailures),
     (AuditEntry, AuditLog),
+    (UnknownIdentity, UnknownIdentities),
 ):
     administration.register(model, shown_as)

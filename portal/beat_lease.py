@@ -1,7 +1,5 @@
 """Celery's beat without a file: any number of workers may have one, but only the one that holds the lease sends."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 
@@ -15,7 +13,7 @@ from jobs.processes.names import this_process
 LEASE = "kaiku:beat"
 """The key in Redis; its value names the process that sends."""
 
-LEASE_S = 2 * settings.SWEEP_SECONDS + 5
+LEASE_S = 2 * settings.STEP_SECONDS + 5
 """Renewed with every sweep; this long after its holder ends another beat takes over."""
 
 TIMEOUT_S = 5

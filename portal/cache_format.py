@@ -1,7 +1,5 @@
 """The format of values in Redis: JSON, because Django's default would execute any code that somebody stored there."""
 
-from __future__ import annotations
-
 import json
 
 

@@ -1,9 +1,7 @@
-"""The Celery application: sweeps on a short beat; PostgreSQL holds the work, Redis only the wake-up messages.
+"""The Celery application: steps on a short beat; PostgreSQL holds the work, Redis only the wake-up messages.
 
 The parts of a worker end with it, also when it is killed, and a beat that ended alone is restarted.
 """
-
-from __future__ import annotations
 
 import logging
 import os
@@ -101,8 +99,8 @@ def end_with_the_worker(**_: Any) -> None:
     set_pdeathsig("SIGKILL")
 
 
-# By their names, because they need Django, which is not set up yet when this module is read.
-application = Celery("kaiku", task_cls="portal.rounds:Work")
+application = Celery("kaiku")
 application.config_from_object("portal.celery_settings:settings", namespace="CELERY")
 application.autodiscover_tasks()
-application.steps["worker"].update((KeepBeat, "portal.rounds:KeepSeen"))
+# By its name, because it needs Django, which is not set up yet when this module is read.
+application.steps["worker"].update((KeepBeat, "portal.tasks:KeepSeen"))

@@ -1,7 +1,5 @@
 """Django's settings as Celery reads them: settings that cannot be used end its programs with one line."""
 
-from __future__ import annotations
-
 import sys
 
 import django.conf

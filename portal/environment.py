@@ -1,7 +1,5 @@
 """Reading the process environment: typed, with `_FILE` variants for secrets, with clear errors at the start."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re
@@ -16,7 +14,9 @@ from zoneinfo import ZoneInfo
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-CLUSTER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}")
+from wire.names import SLUG
+
+CLUSTER_NAME = re.compile(SLUG)
 ORIGIN = re.compile(r"https?://(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?::[0-9]{1,5})?")
 TRUE_WORDS, FALSE_WORDS = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 

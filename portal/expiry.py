@@ -1,10 +1,8 @@
 """Retention: each kind of data, its setting in days (0 is for ever), and how it is deleted in batches."""
 
-from __future__ import annotations
-
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -29,11 +27,10 @@ from jobs.expiry.services import forget_runs, forget_work, locked_old_runs, remo
 from jobs.models import Job, User
 from jobs.queue.services import remove_old_queues
 from metrics.expiry import services as measurements
-from portal.troubles import Trouble, trouble
-from reports.numbers import counted
+from portal.troubles import trouble
 from reports.selectors import REPORT
-from reports.services.expiry import remove_deliveries, remove_letters, remove_pdfs
-from reports.webhooks.services.expiry import remove_posts
+from reports.services.expiry import remove_deliveries, remove_letters, remove_pdfs, remove_posts
+from wire.numbers import counted
 
 log = logging.getLogger(__name__)
 
@@ -50,39 +47,39 @@ class Kind:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result for one kind: how much was deleted, whether that was all, and the type of the error that stopped it.
-
-    `trouble` is the reason why the server cannot work now, if that is what stopped it.
-    """
+    """The result for one kind: how much was deleted, whether that was all, and the error that stopped it."""
 
     kind: Kind
     removed: int
     is_all: bool
-    error: str = ""
-    trouble: Trouble | None = None
+    error: Exception | None = None
 
     def __str__(self) -> str:
         days = getattr(settings, self.kind.setting)
         kept = f"kept for {counted(days, 'day')}" if days else "kept for ever"
-        more = f"; stopped by {self.error}" if self.error else "" if self.is_all else "; more is left for the next run"
+        more = "" if self.is_all else "; more is left for the next run"
+        if self.error:
+            more = f"; stopped by {type(self.error).__name__}"
         return f"{self.kind.name}: {counted(self.removed, self.kind.unit)} deleted, {kept}{more}"
 
 
 def expire(now: datetime, seconds_a_kind: float = float("inf")) -> list[Outcome]:
     """Delete expired data, for a limited number of seconds for each kind. A failure does not affect other kinds."""
-    outcomes = [_expire(kind, now, seconds_a_kind) for kind in KINDS]
-    # Usually the same for every kind, so one line for all.
-    for found in {outcome.trouble: None for outcome in outcomes if outcome.trouble}:
-        log.error("%s", found.postpones("expiry"))
-    return outcomes
+    return [_expire(kind, now, seconds_a_kind) for kind in KINDS]
 
 
-def told(outcomes: Sequence[Outcome]) -> bool:
-    """Log the result of each kind that could be processed; returns whether everything was deleted."""
+def expire_for(seconds_a_kind: int, now: datetime) -> int:
+    """The same as a step of background work: of how many kinds more is left. Raises the first error that stopped one,
+    after all others."""
+    outcomes = expire(now, seconds_a_kind)
+    errors = [outcome.error for outcome in outcomes if outcome.error]
     for outcome in outcomes:
-        if outcome.trouble is None:
+        # What stops the server stops usually every kind: the error says it once.
+        if outcome.error is None or trouble(outcome.error) is None:
             log.info("%s", outcome)
-    return all(outcome.is_all for outcome in outcomes)
+    if errors:
+        raise errors[0]
+    return sum(not outcome.is_all for outcome in outcomes)
 
 
 def _expire(kind: Kind, now: datetime, seconds: float) -> Outcome:
@@ -93,12 +90,9 @@ def _expire(kind: Kind, now: datetime, seconds: float) -> Outcome:
             if time.monotonic() >= until_s:
                 return Outcome(kind, removed, is_all=False)
     except Exception as error:
-        found = trouble(error)
-        if found is None:
-            log.exception("%s could not be deleted", kind.name)
         # A broken connection would fail for every other kind too.
         close_old_connections()
-        return Outcome(kind, removed, is_all=False, error=type(error).__name__, trouble=found)
+        return Outcome(kind, removed, is_all=False, error=error)
     return Outcome(kind, removed, is_all=True)
 
 

@@ -1,7 +1,5 @@
 """The target of the automatic export from the environment: EXPORT_TARGET, EXPORT_FORMAT and EXPORT_S3_…."""
 
-from __future__ import annotations
-
 from django.core.exceptions import ImproperlyConfigured
 
 from portal.environment import choice, text

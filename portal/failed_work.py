@@ -1,7 +1,5 @@
 """Failed work in words for people, and the state of a report that its owner is waiting for."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from enum import Enum
@@ -15,9 +13,9 @@ from analysis.models import JobEfficiency
 from analysis.selectors import JUDGEMENT
 from education.models import LessonLink
 from education.services.links import LINK
-from jobs.failures.selectors import failures
+from jobs.imports.services import IMPORT, directory_name
 from jobs.models import Job, User, WorkFailure
-from jobs.tasks import IMPORT, directory_name
+from jobs.work_queue.selectors import failures
 from portal.access import openable_jobs
 from reports.mail.services.planning import PLANNING, account_name
 from reports.selectors import REPORT

@@ -1,27 +1,45 @@
-"""Addresses that only take forms: who gets there by a link, or by signing in again, lands on the page of the form."""
+"""Addresses that only take forms: who gets to one of a page by a link, or by signing in again, lands on that page.
 
-from __future__ import annotations
+And the form that confirms a deletion: a second look before something is gone.
+"""
 
 from collections.abc import Callable
 from functools import wraps
 
+from django import forms
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponseRedirect
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from portal.access import staff_only
+from portal.rate_limits import CHANGES, limited
 from portal.unsaved import has_unsaved, keeps_unsaved
 
 View = Callable[..., HttpResponseBase]
 NOTHING_SAVED = "Nothing was saved. If you had written something here, please write it again."
 
 
+def own_change(view: View) -> View:
+    """Takes what somebody who is signed in sends, not too often."""
+    return require_POST(login_required(limited(CHANGES)(view)))
+
+
+def staff_change(view: Callable[..., HttpResponse]) -> View:
+    """The same of staff; 404 for everybody else."""
+    return require_POST(limited(CHANGES)(staff_only(view)))
+
+
 def form_of_page(page: str, nothing_done: str) -> Callable[[View], View]:
-    """Takes what a form on the page of this name sends; a GET is redirected to that page, with this message there."""
+    """Takes what a form on the page of this name sends; a GET is redirected to that page, with this message there.
+
+    Who is not signed in may sign in first.
+    """
 
     def takes_forms(view: View) -> View:
-        only_forms = require_POST(view)
+        only_forms = require_POST(login_required(view))
 
         @wraps(view)
         def to_page(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
@@ -41,7 +59,7 @@ def form_of_job(view: View) -> View:
 
     What comes after the session ended is not saved, but is in the form again after signing in.
     """
-    only_forms = keeps_unsaved(require_POST(view))
+    only_forms = keeps_unsaved(require_POST(login_required(view)))
 
     @wraps(view)
     def to_page(request: HttpRequest, cluster: str, job_id: str) -> HttpResponseBase:
@@ -54,3 +72,9 @@ def form_of_job(view: View) -> View:
         return HttpResponseRedirect(f"{page}?{query}" if query else page)
 
     return to_page
+
+
+class DeleteForm(forms.Form):
+    """Whether somebody is sure."""
+
+    is_sure = forms.BooleanField()

@@ -1,17 +1,17 @@
 """Which days a grant report is about, and its files: shared by the page, the API and the command."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import date
 
-from portal.csv_lines import csv_lines
+from portal.downloads import CSV
+from reports.as_json import report_json
 from reports.grant.report import Allocation, GrantReport
 from reports.grant.rows import rows
-from reports.grant.services import grant_json, grant_pdf
+from reports.grant.services import grant_pdf
 from reports.grant.spans import MONTHS_A_YEAR, Span, SpanError, months, span_of
+from wire.csv_cells import csv_lines
 
-CONTENT_TYPES = {"json": "application/json", "csv": "text/csv; charset=utf-8", "pdf": "application/pdf"}
+CONTENT_TYPES = {"json": "application/json", "csv": CSV, "pdf": "application/pdf"}
 
 
 def asked_span(first: str | None, last: str | None, today: date, allocation: Allocation | None) -> Span:
@@ -47,4 +47,4 @@ def _csv(report: GrantReport) -> bytes:
     return "".join(csv_lines(rows(report))).encode()
 
 
-WRITERS: dict[str, Callable[[GrantReport], bytes]] = {"json": grant_json, "csv": _csv, "pdf": grant_pdf}
+WRITERS: dict[str, Callable[[GrantReport], bytes]] = {"json": report_json, "csv": _csv, "pdf": grant_pdf}

@@ -1,7 +1,5 @@
 """Liveness, readiness and numbers: whether this process answers, can work, and receives data from the nodes."""
 
-from __future__ import annotations
-
 import hmac
 from http import HTTPStatus
 from urllib.parse import urlsplit

@@ -1,8 +1,5 @@
 """The anonymised rows of a closed month for other sites, and the entry of the audit log for each reading."""
 
-from __future__ import annotations
-
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -12,14 +9,12 @@ from django.db import transaction
 
 from analysis.anonymous.lines import Head
 from analysis.anonymous.month import AnonymousFigures
-from analysis.anonymous.selectors import anonymous_figures, anonymous_months
+from analysis.anonymous.selectors import anonymous_days, anonymous_figures
 from analysis.site.selectors import CLOSED_AFTER
 from jobs.audit.services import Action, Actor, Kind, record_change
 from jobs.hardware import site
+from portal.policy_reading import MONTH
 from reports.performance.institutional import FORMATS, head_of
-
-MONTH = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])")
-
 
 CLOSED_BY = (
     f"A worker closes a month {CLOSED_AFTER.days} days after its end, or `manage.py close_months` does,"
@@ -55,7 +50,7 @@ def institutional(month: str) -> Institutional:
         raise ValueError("A month is written as 2026-10; only whole closed months are exported.")
     figures = anonymous_figures(date.fromisoformat(f"{month}-01"))
     if figures is None:
-        known = ", ".join(f"{each:%Y-%m}" for each in anonymous_months())
+        known = ", ".join(f"{each:%Y-%m}" for each in anonymous_days())
         raise NoSuchMonthError(
             f"{month} is not closed here, or has no jobs. Closed months: {known or 'none'}. {CLOSED_BY}"
         )

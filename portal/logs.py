@@ -6,8 +6,6 @@ errors are logged, only the pattern of a request's address, and of libraries' me
 looks like such data.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import re
@@ -27,7 +25,7 @@ from typing import Any
 from celery import current_task
 from django.db import DatabaseError, InterfaceError, OperationalError
 
-OWN = ("jobs", "metrics", "analysis", "education", "reports", "portal", "collector")
+OWN = ("jobs", "metrics", "analysis", "education", "reports", "portal", "wire")
 """Loggers and errors whose messages are the portal's own."""
 
 OF_SERVICES = ("celery", "kombu", "redis", "_granian")
@@ -71,8 +69,9 @@ def during_request(given: str) -> Iterator[str]:
 
 @contextmanager
 def during_task(name: str) -> Iterator[None]:
-    """Lines logged meanwhile have the name of this work and a new identifier; Celery's tasks have their own."""
-    token = _task.set((name, uuid.uuid4().hex))
+    """Lines logged meanwhile have the name of this step, and the identifier of Celery's task, or a new one."""
+    number = current_task.request.id if current_task else None
+    token = _task.set((name, number or uuid.uuid4().hex))
     try:
         yield
     finally:
@@ -124,11 +123,11 @@ def request_of(record: logging.LogRecord) -> str:
 
 
 def task_of(record: logging.LogRecord) -> tuple[str, str]:
-    """Name and identifier of a record's task, empty without: Celery's, or the local worker's."""
+    """Name and identifier of a record's task, empty without: the step that runs, otherwise Celery's task."""
     about = getattr(record, "data", None)
     if isinstance(about, dict) and "id" in about and "name" in about:
         return str(about["name"]), str(about["id"])
-    if current_task and current_task.request.id:
+    if not _task.get()[0] and current_task and current_task.request.id:
         return current_task.name, current_task.request.id
     return _task.get()
 

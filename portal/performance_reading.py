@@ -1,7 +1,5 @@
 """Which runs an export takes: the bounds of their ends, as commands and addresses state them."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Readings of the policy figures: which months somebody asks about, and the entry of the audit log for each reading."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,15 +8,15 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from analysis.policy.figures import ADVISORY, KINDS, SCHEMA
-from analysis.policy.models import PolicyMonth, PolicyRow
+from analysis.models import ClosedMonth, PolicyRow
+from analysis.policy.figures import ADVISORY, KINDS, MONTH_PATTERN, SCHEMA
 from analysis.policy.selectors import lines_of, policy_months, rows_of, withheld_counts
 from jobs.audit.services import Action, Actor, Kind, record_change
-from portal.csv_lines import csv_lines
 from reports.policy_export import json_parts, table
+from wire.csv_cells import csv_lines
 
 FORMATS = ("json", "csv")
-MONTH = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])")
+MONTH = re.compile(MONTH_PATTERN)
 FIRST_DAY = re.compile(r"(20[0-9]{2}-(?:0[1-9]|1[0-2]))(?:-01)?")
 
 
@@ -30,7 +28,7 @@ class NoSuchPeriod(LookupError):
 class Reading:
     """The closed months and the kind of rows that somebody reads; `by` is empty for both kinds."""
 
-    months: tuple[PolicyMonth, ...]
+    months: tuple[ClosedMonth, ...]
     by: str
 
     @property

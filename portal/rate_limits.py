@@ -1,7 +1,5 @@
 """How often somebody may request what is expensive; counted in the cache that all portal processes share."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import time

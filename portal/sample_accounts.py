@@ -1,7 +1,5 @@
 """Whether this portal runs on local sample accounts, for the banner of every page."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.http import HttpRequest
 

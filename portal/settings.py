@@ -3,13 +3,12 @@
 Without DATABASE_URL everything is embedded: SQLite and mail in `var/`, one local worker process.
 """
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from csp import constants as csp
 from django.core.exceptions import ImproperlyConfigured
 
 from jobs.directory import EXACT, SUBJECT_CASES
@@ -33,8 +32,6 @@ from portal.environment import (
     words,
 )
 from portal.export_target import format_from_environment, target_from_environment
-from portal.middleware.content_security import content_security_policy
-from portal.schedule import beat_schedule
 from portal.sign_in.provider import form_targets, provider_from_environment
 from portal.version import VERSION as VERSION
 
@@ -47,7 +44,7 @@ VAR_DIR = data_directory(BASE_DIR / "var", IS_EMBEDDED)
 DEBUG = False
 SECRET_KEY = secret_key(VAR_DIR / "secret_key", IS_EMBEDDED)
 # The key for fingerprints of work. After a change new runs no longer match older runs of their work until `manage.py
-# backfill_work_keys` has processed all of them; the same is true for SECRET_KEY if this is not set.
+# rekey_works` has processed all of them; the same is true for SECRET_KEY if this is not set.
 WORK_KEY_SECRET = text("WORK_KEY_SECRET") or f"work-key:{SECRET_KEY}"
 # The key for the keys of users in the policy export, and whether the export names users; see docs/policy.md.
 POLICY_KEY_SECRET = text("POLICY_KEY_SECRET") or f"policy-key:{SECRET_KEY}"
@@ -93,8 +90,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "portal.middleware.reader_preferences.Reader",
-    "portal.middleware.form_pages.FormPage",
-    "portal.middleware.outages.OutagePage",
+    "portal.middleware.outages.ErrorPages",
 ]
 ROOT_URLCONF = "portal.urls"
 WSGI_APPLICATION = "portal.wsgi.application"
@@ -206,7 +202,20 @@ STORAGES = {
 # Served from their own folders, without a collecting step.
 WHITENOISE_USE_FINDERS = True
 
-CONTENT_SECURITY_POLICY = content_security_policy(form_targets(OIDC_PROVIDER))
+# Nothing from other sites, no inline script or style; forms may also lead to the provider.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [csp.NONE],
+        "script-src": [csp.SELF],
+        "style-src": [csp.SELF],
+        "img-src": [csp.SELF, "data:"],
+        "font-src": [csp.SELF],
+        "connect-src": [csp.SELF],
+        "form-action": [csp.SELF, *form_targets(OIDC_PROVIDER)],
+        "base-uri": [csp.NONE],
+        "frame-ancestors": [csp.NONE],
+    }
+}
 X_FRAME_OPTIONS = "DENY"
 # Other portals of the site that may show the card of latest jobs in a frame; see docs/embedding.md.
 EMBED_FRAME_ANCESTORS = origins("EMBED_FRAME_ANCESTORS")
@@ -307,11 +316,11 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_THROTTLE_CLASSES": ["portal.api.rate_limits.Calls"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "portal.api.negotiation.OwnFormat",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "portal.api.problems.OwnFormat",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "EXCEPTION_HANDLER": "portal.api.problems.problem_response",
-    "DEFAULT_PAGINATION_CLASS": "portal.api.pagination.JobPages",
+    "DEFAULT_PAGINATION_CLASS": "portal.api.asked.JobPages",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
 
@@ -332,20 +341,11 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # wait for Redis, even if it is down for a day
 CELERY_BEAT_SCHEDULER = "portal.beat_lease:OneBeat"
 CELERY_TIMEZONE = "UTC"
-SWEEP_SECONDS = number("SWEEP_SECONDS", 10)
+STEP_SECONDS = number("STEP_SECONDS", 10)
 SETTLE_SECONDS = number("SETTLE_SECONDS", 300)
 RETRY_SECONDS = number("RETRY_SECONDS", 60)
 DELIVER_SECONDS = number("DELIVER_SECONDS", 60)
 WATCH_SECONDS = number("WATCH_SECONDS", 60)
-CELERY_BEAT_SCHEDULE = beat_schedule(
-    sweep_seconds=SWEEP_SECONDS,
-    deliver_seconds=DELIVER_SECONDS,
-    flag_seconds=FLAG_SECONDS,
-    watch_seconds=WATCH_SECONDS,
-    directory_seconds=DIRECTORY_SECONDS if DIRECTORY_SOURCE else None,
-    queue_seconds=(QUEUE_SECONDS or None) if QUEUE_CLUSTERS else None,
-    export_seconds=EXPORT_SECONDS if EXPORT_TARGET else None,
-)
 
 # The content of log lines: portal/logs.py.
 LOG_FORMAT = choice("LOG_FORMAT", "plain", ("plain", "json"))

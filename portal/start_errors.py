@@ -1,7 +1,5 @@
 """What stops a program of an operator, in one line that names what and where."""
 
-from __future__ import annotations
-
 import sqlite3
 
 from django.core.exceptions import ImproperlyConfigured

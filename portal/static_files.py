@@ -4,8 +4,6 @@ No collecting step is needed: the files are served from where they are, and comp
 starts. The plain addresses work as well, for a minute in a cache.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os

@@ -1,111 +1,119 @@
-"""Background work: from a job's last payload to its report, with or without the beat, and what runs daily."""
+"""The steps of background work under Celery: a message for each period, and the beat that sends them.
 
-from __future__ import annotations
+Each step finds what is due in the database, so a message that is lost or late costs a short delay and nothing else.
+Which beat sends: `portal/beat_lease.py`.
+"""
 
 import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
-from celery import shared_task
-from django.utils import timezone
+from celery import bootsteps, shared_task
+from celery.schedules import crontab
+from celery.worker import WorkController
+from django.db import connection
 from kombu.exceptions import OperationalError as BrokerError
 
-from analysis.anonymous.services import anonymise_months
-from analysis.answers.services import close_months as close_months_of_answers
-from analysis.escalation.services import escalate as raise_and_clear
-from analysis.outcomes.services import close_months as close_months_of_advice
-from analysis.outcomes.services import settle_due
-from analysis.policy.services import close_policy_months
-from analysis.practices.services import close_months as close_months_of_practices
-from analysis.predictions.services import close_months as close_months_of_predictions
-from analysis.predictions.services import keep_records
-from analysis.queue_waits.services import keep_ranges
-from analysis.rollups.services import roll_up_due
-from analysis.site.services import close_months
-from analysis.waiting.services import check_waits
-from jobs.experiments.services.following import follow_runs
-from jobs.experiments.services.points import sort_points
-from portal import expiry
-from portal.charts.programs import program_codes, program_titles
-from portal.watching import watch_and_tell
-from reports.services.publishing import follow_up as judge_and_report
+from jobs.models import Process
+from jobs.processes.services import keep_saying
+from portal.celery import application
+from portal.steps import all_steps
+from portal.steps.guard import NothingWorks, begin, run
+from portal.steps.step import NIGHTLY, RUN_STEPS, Step
 
-BATCH_SIZE = 200
-ALONE = 20
-"""If this much was due, another worker joins: each wakes one, so all free workers take part as long as there is
-work."""
+AT_NIGHT = crontab(hour=3, minute=17)
+"""At a time of day, not at an interval: with the loss of its host the beat forgets when it ran last."""
 
-PROJECTS = 50
-"""Projects whose changed days one run adds up."""
+HAND_OVER_S = 60
+"""After this long the rest of the steps go to a message of their own: each has most of its time limit."""
 
-PEOPLE = 50
-"""People whose changed works one run looks at."""
+CALL_EXPIRES_S, EXPIRES_S = 30, 3600
 
-IDLE_RUNS = 200
-"""Runs with idle GPUs for which one run checks who waited."""
-
-LOGGED_RUNS = 200
-"""Runs of scripts whose points one run sorts, and whose jobs it follows."""
-
-EXPIRES_S = 30
-EXPIRE_SECONDS_A_KIND = 240
+KILL_AFTER_S = 60
+"""A step that takes the end of its time for an error of a single piece, and hangs again, is ended with its process."""
 
 log = logging.getLogger(__name__)
 
 
-@shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)
-def follow_up() -> None:
-    """Sort what scripts logged, judge what changed, make its reports, keep the sums and outcomes that follow from it,
-    close ended months."""
-    sort_points(LOGGED_RUNS, timezone.now())
-    follow_runs(LOGGED_RUNS, timezone.now())
-    if judge_and_report(ALONE) >= ALONE:
-        call_another()
-        judge_and_report(BATCH_SIZE)
-    roll_up_due(PROJECTS, timezone.now())
-    settle_due(PEOPLE, timezone.now())
-    check_waits(IDLE_RUNS, timezone.now())
-    close_months(timezone.now())
-    close_months_of_advice(timezone.now())
-    close_months_of_practices(timezone.now(), program_titles)
-    close_months_of_answers(timezone.now())
-    close_months_of_predictions(timezone.now())
+@shared_task(name=RUN_STEPS, acks_late=True, ignore_result=True, soft_time_limit=240)
+def run_steps(every: str, first: str = "") -> None:
+    """Run the steps of this period in their order, from the `first` on."""
+    began_s = time.monotonic()
+    with suppress(NothingWorks):
+        for step in steps_of(every, first):
+            if time.monotonic() - began_s > HAND_OVER_S and call(step, EXPIRES_S):
+                return
+            run_with_others(step)
 
 
-@shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)
-def escalate() -> None:
-    """Raise and clear the flags that are due; then the months whose rows programs and other sites read are closed."""
-    raise_and_clear(timezone.now())
-    close_policy_months(timezone.now())
-    anonymise_months(timezone.now(), program_codes)
+def steps_of(every: str, first: str = "") -> list[Step]:
+    """The steps of this period in their order, from the `first` on."""
+    steps = [step for step in all_steps.steps_in_use() if step.every == every]
+    names = [step.name for step in steps]
+    return steps[names.index(first) if first in names else 0 :]
 
 
-@shared_task(acks_late=True, ignore_result=True, soft_time_limit=240)
-def watch() -> None:
-    """Look at the running jobs that were measured again, put what is to be told of them into the outboxes, and post to
-    webhooks; mail is sent with the other mail."""
-    watch_and_tell()
+def run_with_others(step: Step) -> None:
+    """Run a step; where much is due, another worker joins before this one goes on. Each calls one, so all free workers
+    take part as long as there is something to do."""
+    done = run(step, step.first)
+    if done and step.much and done >= step.much:
+        call(step, CALL_EXPIRES_S)
+        if step.most > step.first:
+            run(step, step.most - step.first)
 
 
-def call_another() -> None:
-    """Wake up another worker, if one is free; without a broker the next beat continues."""
+def call(step: Step, expires_s: int) -> bool:
+    """Have a worker run this step and those after it; without a broker the next beat does, and it is False."""
     try:
-        follow_up.apply_async(expires=EXPIRES_S, retry=False)
+        run_steps.apply_async((step.every, step.name), retry=False, **_options(step.every, expires_s))
     except (BrokerError, OSError):
-        log.warning("the broker is unreachable: due work waits for the next sweep")
+        log.warning("the broker is unreachable: due work waits for the next beat")
+        return False
+    return True
 
 
-@shared_task(acks_late=True, ignore_result=True, soft_time_limit=1800)
-def expire() -> None:
-    """Delete data past its retention time; the next day continues with what is left."""
-    expiry.told(expiry.expire(timezone.now(), EXPIRE_SECONDS_A_KIND))
+def beat_schedule() -> dict[str, dict[str, Any]]:
+    """The beat's entries: one for each period that has steps."""
+    return {step.every: _entry(step) for step in all_steps.steps_in_use()}
 
 
-@shared_task(acks_late=True, ignore_result=True, soft_time_limit=1800)
-def backtest_waits() -> None:
-    """Measure how far estimates of waits are off, by partition; those of the next day use it."""
-    keep_ranges(timezone.now())
+def _entry(step: Step) -> dict[str, Any]:
+    # A wake-up message that no worker took before the next one comes has no value.
+    expires_s = EXPIRES_S if step.every == NIGHTLY else step.period_s
+    return {
+        "task": RUN_STEPS,
+        "args": (step.every,),
+        "schedule": AT_NIGHT if step.every == NIGHTLY else step.period_s,
+        "options": _options(step.every, expires_s),
+    }
 
 
-@shared_task(acks_late=True, ignore_result=True, soft_time_limit=1800)
-def check_predictions() -> None:
-    """Determine which methods of prediction keep their promise; what is stated the next day uses it."""
-    keep_records(timezone.now())
+def _options(every: str, expires_s: int) -> dict[str, Any]:
+    limit_s = max(step.limit_s for step in steps_of(every))
+    return {"expires": expires_s, "soft_time_limit": limit_s, "time_limit": limit_s + KILL_AFTER_S}
+
+
+class KeepSeen(bootsteps.StartStopStep):
+    """A Celery worker reports that it is running, whatever the processes of its pool do; they started before this."""
+
+    requires = ("celery.worker.components:Pool",)
+
+    def __init__(self, worker: WorkController, **options: Any) -> None:
+        super().__init__(worker, **options)
+        self.end: Callable[[], None] | None = None
+
+    def start(self, worker: WorkController) -> None:
+        begin(all_steps.steps_in_use())
+        # Processes of the pool that start later must not find it open.
+        connection.close()
+        self.end = keep_saying(Process.Kind.WORKER)
+
+    def stop(self, worker: WorkController) -> None:
+        if self.end is not None:
+            self.end()
+
+
+application.conf.beat_schedule = beat_schedule()

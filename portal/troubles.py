@@ -3,8 +3,6 @@
 Nothing of the error's own text is shown to anyone, because it may contain hosts and paths.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import sqlite3
@@ -42,8 +40,8 @@ class Trouble(Enum):
         return self.value[1]
 
     def postpones(self, work: str) -> str:
-        """The line that every worker logs for work that it cannot do now."""
-        return f"{self.status}: {work} waits for the next round"
+        """The line that every worker logs for a step that it cannot run now."""
+        return f"{self.status}: {work} waits until it is due again"
 
 
 # PostgreSQL 15, appendix A; a server that is starting or stopping (57P0x) counts as unreachable.

@@ -4,8 +4,6 @@ It waits in the session of the same browser, not in an address, and is shown onc
 account that the form was made for: each such form names it in a hidden field. Any other account finds nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 

@@ -2,29 +2,24 @@
 
 from django.urls import path, re_path
 
-from collector.wire import NODE_SUMMARY, RAW_SAMPLES
 from jobs.records import SCHEMA as JOB_RECORD
 from portal import health
 from portal.admin import administration
-from portal.administration import unknown_identities  # noqa: F401  (registers its table)
 from portal.api import (
     check,
-    docs,
     education,
     experiments,
-    grant_reports,
     hints,
     ingest,
     insights,
     jobs,
     last_jobs,
+    openapi,
     performance,
     policy,
-    raw_samples,
     runs,
     slurm_comments,
     webhooks,
-    whoami,
     works,
 )
 from portal.api import device as device_api
@@ -38,26 +33,21 @@ from portal.pages.dashboard.sample_report import sample_figure, sample_report
 from portal.pages.dashboard.views import dashboard
 from portal.pages.device.views import device
 from portal.pages.embed import views as embed
-from portal.pages.experiments.changes import remove_experiment, rename_experiment, share_experiment
 from portal.pages.experiments.compare import compare_runs
 from portal.pages.experiments.download import experiment_table
-from portal.pages.experiments.views import experiment
+from portal.pages.experiments.views import experiment, remove_experiment, rename_experiment, share_experiment
 from portal.pages.experiments.views import experiments as experiments_page
 from portal.pages.feed.views import reports_feed
 from portal.pages.flags.views import answer_request, flags
 from portal.pages.history.views import history
-from portal.pages.job.feedback import job_feedback
+from portal.pages.job.changes import end_share, job_feedback, job_note, share
 from portal.pages.job.figures import job_figure
-from portal.pages.job.notes import job_note
-from portal.pages.job.share import end_share, share
 from portal.pages.job.views import job
 from portal.pages.jobs.saved import remove_saved_filter, save_present_filter
 from portal.pages.jobs.views import jobs_csv, my_jobs
 from portal.pages.learn.views import learn, lesson
-from portal.pages.lessons.editor import edit_lesson, preview_lesson
-from portal.pages.lessons.history import lesson_history, restore_lesson
-from portal.pages.lessons.links import check_links, lesson_links
-from portal.pages.lessons.views import lessons, start_lesson, start_program
+from portal.pages.lessons.editor import edit_lesson, lesson_history, preview_lesson, restore_lesson
+from portal.pages.lessons.views import check_links, lesson_links, lessons, start_lesson, start_program
 from portal.pages.opt_out.views import opt_out_page
 from portal.pages.policy.views import policy as policy_page
 from portal.pages.projects.grant import grant_page
@@ -68,27 +58,30 @@ from portal.pages.raw_window.views import raw_window_page
 from portal.pages.run.views import kept_text, remove_run, run
 from portal.pages.running.views import running
 from portal.pages.settings import webhooks as own_webhooks
-from portal.pages.settings.early import early_settings
-from portal.pages.settings.views import api_tokens, appearance, mail_settings, revoke
+from portal.pages.settings.views import api_tokens, appearance, early_settings, mail_settings, revoke
 from portal.pages.settings.views import slurm_comments as slurm_comments_page
 from portal.pages.site.views import site
-from portal.pages.support.advice import advice_quality
-from portal.pages.support.case import case, change_case, note_case, offer_in_case, request_in_case
+from portal.pages.support.case import case, change_case, note_case, offer_in_case, queue, request_in_case
 from portal.pages.support.letter import help_letter, restore_letter
-from portal.pages.support.queue import queue
-from portal.pages.support.views import directory_state, feedback_page, outbox_page, shared_jobs_page, support
+from portal.pages.support.views import (
+    advice_quality,
+    directory_state,
+    feedback_page,
+    outbox_page,
+    shared_jobs_page,
+    support,
+)
 from portal.pages.system.views import system
 from portal.pages.work.views import work
-from portal.sign_in.back_channel import back_channel_sign_out
 from portal.sign_in.oidc_sign_in import finish_sign_in, start_sign_in
-from portal.sign_in.sign_out import sign_out
+from portal.sign_in.sign_out import back_channel_sign_out, sign_out
 from portal.sign_in.views import no_account, sign_in
+from wire.payloads import NODE_SUMMARY, RAW_SAMPLES
 
-CLUSTER = r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})"
-JOB = CLUSTER + r"/(?P<job_id>[0-9]{1,16})"
+JOB = addresses.CLUSTER + r"/(?P<job_id>[0-9]{1,16})"
 EXPERIMENT, RUN = r"(?P<pk>[0-9]{1,16})", r"(?P<run_id>[0-9a-f]{32})"
 
-handler404 = "portal.not_found.not_found"
+handler404 = "portal.middleware.outages.not_found"
 handler500 = "portal.middleware.outages.server_error"
 
 urlpatterns = [
@@ -199,7 +192,7 @@ urlpatterns = [
     ),
     path("api/schema/kaiku-learning-1.json", performance.LearningSchema.as_view(), name="learning-schema"),
     path("api/schema/kaiku-performance-1.json", performance.Dictionary.as_view(), name="performance-dictionary"),
-    re_path(rf"^api/v1/jobs/{JOB}/raw-samples\.csv$", raw_samples.JobRawSamples.as_view(), name="api-raw-samples"),
+    re_path(rf"^api/v1/jobs/{JOB}/raw-samples\.csv$", jobs.JobRawSamples.as_view(), name="api-raw-samples"),
     path("api/v1/check", check.Check.as_view(), name="api-check"),
     path("api/v1/platforms/", check.Platforms.as_view(), name="api-platforms"),
     path("api/v1/insights/", insights.Insights.as_view(), name="api-insights"),
@@ -225,7 +218,7 @@ urlpatterns = [
     path("api/v1/projects/<str:project>/summary/", project_api.ProjectSummary.as_view(), name="api-project"),
     re_path(
         r"^api/v1/projects/(?P<project>[^/]+)/grant-report\.(?P<name>[a-z]{1,8})$",
-        grant_reports.ProjectGrantReport.as_view(),
+        project_api.ProjectGrantReport.as_view(),
         name="api-grant-report",
     ),
     re_path(r"^api/v1/policy/efficiency\.(?P<name>json|csv)$", policy.PolicyEfficiency.as_view(), name="api-policy"),
@@ -240,9 +233,9 @@ urlpatterns = [
     path("api/v1/device/authorization", device_api.DeviceAuthorization.as_view(), name="api-device-authorization"),
     path("api/v1/device/token", device_api.DeviceToken.as_view(), name="api-device-token"),
     path("api/v1/device/revoke", device_api.RevokeToken.as_view(), name="api-device-revoke"),
-    path("api/v1/whoami/", whoami.WhoAmI.as_view(), name="api-whoami"),
-    path("api/schema/", docs.schema, name="api-schema"),
-    path("api/docs/", docs.docs, name="api-docs"),
+    path("api/v1/whoami/", device_api.WhoAmI.as_view(), name="api-whoami"),
+    path("api/schema/", openapi.schema, name="api-schema"),
+    path("api/docs/", openapi.docs, name="api-docs"),
     re_path(addresses.LINK, mlflow.link, name="mlflow"),
     re_path(addresses.CALLS, mlflow.tracking, name="mlflow-tracking"),
     re_path(addresses.FILES, mlflow.artifacts, name="mlflow-artifacts"),

@@ -1,6 +1,4 @@
-"""The version of the portal. It is set only in pyproject.toml; the collector has its own in collector/wire.py."""
-
-from __future__ import annotations
+"""The version of the portal. It is set only in pyproject.toml; the collector has its own in wire/payloads.py."""
 
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The texts of each recommendation: its reason, the lines of its request, and what its savings assume."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from analysis.comparable import is_hint
@@ -11,7 +9,8 @@ from analysis.savings import Savings
 from analysis.thresholds import LIMITS
 from reports.billed import billed_as
 from reports.kept import kept
-from reports.numbers import counted, duration, gigabytes, percent, share
+from reports.numbers import share
+from wire.numbers import counted, duration, gigabytes, percent
 
 OTHER_HARDWARE = frozenset({"cpu_work", "smaller_gpu"})
 """Advice of these bases changes the partition, so it prints a complete request even where the options are known."""
@@ -128,15 +127,11 @@ def _own_scaling(advice: Recommendation) -> str:
             f"By measured throughput this work takes {duration(float(seen['run_s']))} at {speed}, and this run on"
             f" {all_gpus} took {duration(float(seen['elapsed_s']))}"
         )
-        return _with_doubt(said, seen, fewer)
-    said = (
-        f"Your own {took} {duration(float(seen['run_s']))}{'' if is_one else ' (median)'}, this one on {all_gpus} took"
-        f" {duration(float(seen['elapsed_s']))}"
-    )
-    return _with_doubt(said, seen, fewer)
-
-
-def _with_doubt(said: str, seen: Mapping[str, float | int], fewer: str) -> str:
+    else:
+        said = (
+            f"Your own {took} {duration(float(seen['run_s']))}{'' if is_one else ' (median)'}, this one on {all_gpus}"
+            f" took {duration(float(seen['elapsed_s']))}"
+        )
     if not is_hint(seen):
         return f"{said}: the additional GPUs added more cost than speed"
     return f"{said}; this is only a hint without a stated saving, because {_doubt(seen, fewer)}"

@@ -1,12 +1,11 @@
-"""The report as `job-report/1` JSON: the machine's view of the same value."""
-
-from __future__ import annotations
+"""A report as JSON: the machine's view of the same value."""
 
 import msgspec
 
+from reports.grant.report import GrantReport
 from reports.job_report import JobReport
 
 
-def report_json(report: JobReport) -> bytes:
+def report_json(report: JobReport | GrantReport) -> bytes:
     """Indented JSON; a report never holds NaN, so neither does this."""
     return msgspec.json.format(msgspec.json.encode(report), indent=2)

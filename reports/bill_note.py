@@ -1,14 +1,12 @@
 """What a run was billed for beyond its GPUs, in one line for below its figures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from jobs.billing import Allocation, gpu_hours
 from jobs.hardware import partition_of
 from reports.billed import beyond_gpus
 from reports.job_report import JobReport
-from reports.numbers import hours
+from wire.numbers import hours
 
 SAME_BILL_FRACTION = 0.01
 """How far a bill made from Slurm's record may be from the stated one: above it, other data made the stated one."""

@@ -3,8 +3,6 @@
 Nothing is stated where the price is not known, for whole nodes, and where a bill is a sum of parts.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from analysis.facts import JobFacts
@@ -12,7 +10,7 @@ from analysis.rightsizing import Recommendation, RecommendationKind
 from jobs.billing import Allocation, billed_slices
 from jobs.hardware import Partition, partition_of
 from jobs.sbatch import Shape
-from reports.numbers import counted, gigabytes
+from wire.numbers import counted, gigabytes
 
 CORES, MEMORY = "cores", "memory"
 

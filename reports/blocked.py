@@ -1,14 +1,12 @@
 """Why no smaller request is suggested although some GPUs did no work."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from analysis.facts import JobFacts
 from analysis.findings import FindingCode
 from analysis.gpu_need import GpuNeed, countable, gpu_need
 from analysis.host_share import host_need
-from reports.numbers import counted, gigabytes
+from wire.numbers import counted, gigabytes
 
 CALLS_FOR_FEWER = frozenset(
     {
@@ -39,7 +37,8 @@ def _obstacle(facts: JobFacts, need: GpuNeed) -> str:
     unmeasured = now - facts.gpus.count
     smaller = countable(need.gpus, now, per_node)[0] if need.gpus < now else now
     if unmeasured > 0 and smaller >= now:
-        return f"{counted(unmeasured, 'GPU')} of the job {_was(unmeasured)} not measured and may have worked"
+        was = "was" if unmeasured == 1 else "were"
+        return f"{counted(unmeasured, 'GPU')} of the job {was} not measured and may have worked"
     if need.gpus >= now:
         return f"the work needs the memory or the time of all {now:,}"
     if smaller >= now:
@@ -58,7 +57,3 @@ def _obstacle(facts: JobFacts, need: GpuNeed) -> str:
     if partition and partition.is_exclusive and partition.shared_twin:
         return f"what the job used would cost no less in {partition.shared_twin}"
     return "no smaller request would include the cores and the host memory that were used"
-
-
-def _was(count: int) -> str:
-    return "was" if count == 1 else "were"

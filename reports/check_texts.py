@@ -1,7 +1,5 @@
 """What is said of a request before it is submitted: its cost, what earlier runs show, risks, places, waits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from analysis.check.asked import Asked, Fit
@@ -15,7 +13,8 @@ from analysis.thresholds import LIMITS
 from jobs.hardware import clusters
 from jobs.sbatch import Shape
 from reports.advice import reason
-from reports.numbers import counted, duration, exactly, gigabytes, hours, share, to_the_minute, unbroken
+from reports.numbers import exactly, share, to_the_minute, unbroken
+from wire.numbers import counted, duration, gigabytes, hours
 
 OF_ALL_RUNS = frozenset({"own_runs", "own_longer_runs"})
 """Advice whose reason names the longest of several runs."""

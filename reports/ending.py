@@ -1,11 +1,9 @@
 """How a run ended, in words: beside its class, in its headline, and in mail."""
 
-from __future__ import annotations
-
 from analysis.facts import run_seconds
 from analysis.thresholds import LIMITS
 from jobs.records import SYSTEM_FAILURES, JobRecord
-from reports.numbers import duration
+from wire.numbers import duration
 
 COMPLETED = "COMPLETED"
 SHORT_JOB = f"{LIMITS.short_job_s / 60:g} minutes"

@@ -1,14 +1,13 @@
 """The latest reports of a person, and early words, as entries of a feed: plain values, as a message states them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import datetime
 
 from reports.early.told import ToldWord, early_subject
 from reports.mail.view import Told, entry, subject
-from reports.numbers import NO_BREAK, instant
+from reports.numbers import instant
+from wire.numbers import NO_BREAK
 
 SENDER = "Kaiku: "
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -4,8 +4,6 @@ All is derived here once, so a picture and a table cannot disagree. Shapes: G GP
 NaN is not measured and stays so.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +12,7 @@ from numpy.typing import NDArray
 from metrics.series import Floats, JobSeries, RunMetrics
 from reports.figure_marks import Mark
 from reports.job_report import HEATMAP_GPUS_MAX
-from reports.numbers import counted
+from wire.numbers import counted
 
 LABEL_LENGTH_MAX = 20
 BARS_MAX = 64

@@ -3,15 +3,13 @@
 Only findings whose evidence says when: a finding without a place in time has no mark.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from analysis.facts import run_seconds
 from analysis.findings import FindingCode
 from reports.job_report import FindingView, JobReport
-from reports.numbers import duration
+from wire.numbers import duration
 
 WHOLE_RUN = frozenset({FindingCode.NO_GPU_USE, FindingCode.IDLE_GPUS, FindingCode.PARALLELISM_MISMATCH})
 """These hold for GPUs over all of the time that was measured."""
@@ -28,29 +26,25 @@ Span = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Mark:
-    """One finding by its `number` in the report's order: from which to which second of the run, and that in words.
-
-    What happened at one moment begins where it ends; `is_part` is neither that nor the whole run.
-    """
+class Entry:
+    """A finding in the list beside the figure: its `number` in the report's order, and in words when it happened."""
 
     number: int
     code: str
     title: str
-    start_s: float
-    end_s: float
-    is_part: bool
     words: str
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A finding in the list beside the figure: its number, and in words when it happened."""
+class Mark(Entry):
+    """From which to which second of the run.
 
-    number: int
-    code: str
-    title: str
-    words: str
+    What happened at one moment begins where it ends; `is_part` is neither that nor the whole run.
+    """
+
+    start_s: float
+    end_s: float
+    is_part: bool
 
 
 @dataclass(frozen=True)
@@ -74,7 +68,7 @@ def figure_marks(report: JobReport) -> tuple[Mark, ...]:
             start_s, end_s = (min(max(second, 0.0), edges.elapsed_s) for second in span)
             is_part = 0 < end_s - start_s < edges.elapsed_s
             words = _words((start_s, end_s), edges.elapsed_s)
-            marks.append(Mark(number, finding.code, finding.title, start_s, end_s, is_part, words))
+            marks.append(Mark(number, finding.code, finding.title, words, start_s, end_s, is_part))
     return tuple(marks)
 
 

@@ -3,8 +3,6 @@
 Made from the numbers that the picture draws (`figure_data`); a table shows a limited number of rows, and states so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +12,7 @@ from metrics.series import Floats
 from reports.figure_data import Clock, FigureData, UseOverTime, averaged_rows, memory_by_gpu, use_by_row, use_over_time
 from reports.figure_marks import levels
 from reports.figures import USE_TICKS, axes_box
-from reports.numbers import NOT_MEASURED, counted, gigabytes
+from wire.numbers import NOT_MEASURED, counted, gigabytes
 
 Boxes = Mapping[str, tuple[float, float, float, float]]
 SIZES_READ = ("wide", "broad", "narrow")

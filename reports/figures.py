@@ -3,8 +3,6 @@
 matplotlib's object interface only; the same input gives the same bytes. The numbers are those of `figure_data`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
@@ -18,8 +16,8 @@ from matplotlib.figure import Figure
 
 from reports.figure_data import Clock, FigureData, memory_by_gpu, use_by_row, use_over_time
 from reports.figure_marks import levels
-from reports.numbers import CLASS_BOUNDARIES_PERCENT
 from reports.svg import on_dark, page_svg
+from wire.classes import BOUNDS_PERCENT
 
 SIZES_IN = {"wide": (7.2, 2.1), "broad": (11.4, 2.35), "narrow": (4.2, 2.9), "mail": (5.0, 2.5)}
 """On a screen as narrow as a phone, a smaller picture has larger letters; `broad` fills the width of a page."""
@@ -35,7 +33,7 @@ NODES_LABELLED_MAX = 12
 """Names of nodes beside the rows of a heatmap that are too many to be named one by one."""
 
 BAR_WIDTH = 0.72
-USE_TICKS = (0.0, *CLASS_BOUNDARIES_PERCENT, 100.0)
+USE_TICKS = (0.0, *BOUNDS_PERCENT, 100.0)
 USE_MAX, MARK_HEIGHT = 104, 17
 """The top of the use figure, and what a row of marks takes above it, in percent of use."""
 
@@ -126,7 +124,7 @@ def _gpu_use(axes: Axes, data: FigureData) -> None:
     """Mean over the GPUs in each bucket, and the span between the least and the most used one."""
     use = use_over_time(data)
     hours = use.clock.middles
-    for boundary in CLASS_BOUNDARIES_PERCENT:
+    for boundary in BOUNDS_PERCENT:
         axes.axhline(boundary, color=LINE, linewidth=0.7, linestyle=(0, (4, 4)), zorder=0)
     if use.gpus > 1:
         axes.fill_between(

@@ -1,16 +1,9 @@
-"""The sentences of each finding, made from its evidence. Concrete, and without blame.
-
-Evidence that was stored under earlier rules may lack a `pattern`: its sentence then states what those rules found.
-"""
-
-from __future__ import annotations
+"""The sentences of each finding, made from its evidence. Concrete, and without blame."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from analysis.facts import JobFacts
 from analysis.findings import STOPPED, Finding, FindingCode
-from analysis.thresholds import LIMITS
 from reports.finding_texts_progress import flat_counter, loss_is_nan, step_pauses
 from reports.finding_texts_spread import (
     exclusive_node_underused,
@@ -20,11 +13,10 @@ from reports.finding_texts_spread import (
     overscaling,
     parallelism_mismatch,
 )
-from reports.numbers import counted, duration, gigabytes, percent, share
-from reports.run_view import NEARLY_ALL, Run, run_view
+from reports.numbers import share
+from reports.run_view import NEARLY_ALL, Evidence, Run, run_view
 from reports.unexplained import waits, without_cause
-
-Evidence = Mapping[str, Any]
+from wire.numbers import counted, duration, gigabytes, percent
 
 
 def finding_text(finding: Finding, facts: JobFacts, advised_gpus: int | None = None) -> str:
@@ -33,15 +25,9 @@ def finding_text(finding: Finding, facts: JobFacts, advised_gpus: int | None = N
 
 
 def _cpu_bottleneck(seen: Evidence, run: Run) -> str:
-    working = f"The working GPUs were busy {percent(seen['gpu_util_percent'])} of the time while "
-    if "busy_cores_per_rank" in seen:  # an earlier rule: one busy core for each rank
-        return (
-            f"{working}each of the {seen['ranks']:,} ranks kept about one CPU core busy"
-            f" ({seen['busy_cores_per_rank']:.2f} cores a rank): the part of the program that runs on one core may"
-            " be the bottleneck."
-        )
     return (
-        f"{working}{seen['busy_cores']:.1f} of {counted(seen['cores_allocated'], 'CPU core')} were busy"
+        f"The working GPUs were busy {percent(seen['gpu_util_percent'])} of the time while"
+        f" {seen['busy_cores']:.1f} of {counted(seen['cores_allocated'], 'CPU core')} were busy"
         f" ({share(seen['busy_fraction'])}): the host is probably the bottleneck. {_more_cores(run)}"
     )
 
@@ -66,7 +52,7 @@ def _host_oversubscription(seen: Evidence, _: Run) -> str:
 
 
 def _io_or_sync_stall(seen: Evidence, run: Run) -> str:
-    points_to, pattern = seen.get("points_to", "io"), seen.get("pattern")
+    points_to, pattern = seen["points_to"], seen["pattern"]
     if pattern == "again_and_again":
         stopped = (
             f"All GPUs stopped {seen['stalls']:,} times, in total {share(seen['lost_fraction'])} of the time in which"
@@ -212,8 +198,6 @@ def _timeout(seen: Evidence, run: Run) -> str:
     ended = f"The job reached its time limit of {duration(seen['walltime_requested_s'])}."
     final_percent = seen.get("final_util_percent")
     pattern = seen.get("pattern")
-    if pattern is None and final_percent is not None:
-        pattern = "busy" if final_percent >= LIMITS.active_gpu_percent else "idle"
     at_end = f" ({percent(final_percent)} at the end)" if final_percent is not None else ""
     if run.has_idled:
         measured = "in that time" if run.coverage_fraction >= NEARLY_ALL else "while it was measured"
@@ -249,10 +233,6 @@ def _walltime_overrequest(seen: Evidence, _: Run) -> str:
     )
 
 
-def _low_use_unexplained(seen: Evidence, run: Run) -> str:
-    return without_cause(seen, run)
-
-
 TEXTS: Mapping[FindingCode, Callable[[Evidence, Run], str]] = {
     FindingCode.NO_GPU_USE: no_gpu_use,
     FindingCode.PARALLELISM_MISMATCH: parallelism_mismatch,
@@ -276,5 +256,5 @@ TEXTS: Mapping[FindingCode, Callable[[Evidence, Run], str]] = {
     FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: _cores_or_memory_beyond_share,
     FindingCode.TIMEOUT: _timeout,
     FindingCode.WALLTIME_OVERREQUEST: _walltime_overrequest,
-    FindingCode.LOW_USE_UNEXPLAINED: _low_use_unexplained,
+    FindingCode.LOW_USE_UNEXPLAINED: without_cause,
 }

@@ -1,15 +1,9 @@
 """The sentences of findings from logged runs: progress that stopped, a loss that is no number, pauses between steps."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
-
-from jobs.shown_text.joiners import without_stray_marks
-from reports.numbers import duration, hours, percent, share
-from reports.run_view import Run
-
-Evidence = Mapping[str, Any]
+from jobs.shown_text.joiners import shortened, without_stray_marks
+from reports.numbers import share
+from reports.run_view import Evidence, Run
+from wire.numbers import duration, hours, percent
 
 METRIC_SHOWN_MAX = 60
 
@@ -58,5 +52,4 @@ def _cost(seen: Evidence) -> str:
 
 def _shown(name: str) -> str:
     """The name of a metric as its script wrote it, within a line."""
-    seen = without_stray_marks(" ".join(name.split()))
-    return seen if len(seen) <= METRIC_SHOWN_MAX else f"{seen[: METRIC_SHOWN_MAX - 1]}…"
+    return shortened(without_stray_marks(" ".join(name.split())), METRIC_SHOWN_MAX)

@@ -1,15 +1,9 @@
 """The sentences of findings about how the work was spread over the GPUs; each ends with what to do."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
-
 from analysis.thresholds import LIMITS
-from reports.numbers import counted, duration, gigabytes, percent, share
-from reports.run_view import Run
-
-Evidence = Mapping[str, Any]
+from reports.numbers import share
+from reports.run_view import Evidence, Run
+from wire.numbers import counted, duration, gigabytes, percent
 
 
 def no_gpu_use(seen: Evidence, run: Run) -> str:
@@ -48,7 +42,7 @@ def _held_memory(busy_cores: float | None, held_gb: float, run: Run) -> str:
 
 def parallelism_mismatch(seen: Evidence, run: Run) -> str:
     gpus, active = counted(seen["gpus"], "GPU"), seen["active_gpus"]
-    pattern = seen.get("pattern")
+    pattern = seen["pattern"]
     if pattern == "in_turns":
         return (
             f"The {gpus} took turns: at any time only about {active:,} of them worked, at"
@@ -66,11 +60,10 @@ def parallelism_mismatch(seen: Evidence, run: Run) -> str:
         return f"{worked} The two share a module: each GPU of a module needs its own process. {start}"
     if pattern == "memory_without_work":
         return f"{worked} {MEMORY_WITHOUT_WORK}{run.or_fewer}."
-    return f"{worked} {MISMATCHES.get(pattern or '', MISMATCHES[''])} {start}"
+    return f"{worked} {MISMATCHES[pattern]} {start}"
 
 
 MISMATCHES = {
-    "": "The job probably started fewer processes that use a GPU than it had GPUs, or several on the same one.",
     "fewer_processes": "The job probably started fewer processes that use a GPU than it had GPUs.",
     "one_gpu_of_each_module": (
         "The working GPUs are one of each module: a module has two GPUs, and each of them needs its own process."
@@ -84,13 +77,12 @@ MEMORY_WITHOUT_WORK = (
 
 def _shared(seen: Evidence, run: Run) -> str:
     """Ranks that share GPUs: bind each rank to its own GPU, or request fewer GPUs."""
-    ranks, ranks_per_node, gpus_per_node = seen["ranks"], seen.get("ranks_per_node"), seen.get("gpus_per_node")
+    ranks = seen["ranks"]
     shared = f"The {ranks:,} ranks on their nodes shared the working GPUs."
-    if ranks_per_node and gpus_per_node and ranks_per_node > gpus_per_node:
+    if seen["ranks_per_node"] > seen["gpus_per_node"]:
         way = f"Divide the ranks evenly over the {counted(seen['gpus'], 'GPU')}"
     else:
-        is_known = ranks_per_node and gpus_per_node
-        own = f"Bind each rank to its own GPU{f', {run.tools.select_gpu},' if is_known else ''} and"
+        own = f"Bind each rank to its own GPU, {run.tools.select_gpu}, and"
         fewer = ranks < seen["gpus"]
         way = f"{own} {'request' if fewer else 'keep the'} {counted(min(ranks, seen['gpus']), 'GPU')}"
     return f"{shared} {f'Either {way[0].lower()}{way[1:]}' if run.or_fewer else way}{run.or_fewer}."
@@ -122,7 +114,7 @@ def exclusive_node_underused(seen: Evidence, run: Run) -> str:
 
 
 def load_imbalance(seen: Evidence, _: Run) -> str:
-    if seen.get("pattern") == "stopped_early":
+    if seen["pattern"] == "stopped_early":
         return (
             f"{seen['early_gpus']:,} of {seen['active_gpus']:,} working GPUs stopped up to {duration(seen['early_s'])}"
             f" before the last one and had no work after that ({seen['gpu_list']}). Use a shared work queue, or run"

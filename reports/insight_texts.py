@@ -1,14 +1,11 @@
 """What a person's runs of some weeks say together, and the lines shown when a job of such a work is submitted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date
 
-from reports.numbers import NO_BREAK, counted, hours, unbroken
+from reports.numbers import unbroken
 from reports.request_diff import ARROW, LEFT_OUT, NOT_SET
-from reports.work_texts import saved_text
+from wire.numbers import NO_BREAK, counted, hours
 
 HINT_LENGTH_MAX, HINT_LINES_MAX = 120, 3
 FAILED_HOW = {
@@ -20,16 +17,6 @@ FAILED_HOW = {
 """The ways to fail that a hint names."""
 UNEXPLAINED = "Low GPU use or a failure; we found no clear cause"
 """What several runs have in common that have nothing else."""
-
-
-@dataclass(frozen=True)
-class Saved:
-    """The runs that followed advice, in full or in part; the hours are of `compared_runs` alone."""
-
-    runs: int
-    compared_runs: int
-    saved_gpu_hours: float
-    since: date | None
 
 
 def would_save_text(title: str, gpu_hours: float, runs: int) -> str:
@@ -69,8 +56,7 @@ def no_use_text(runs: int, of: int, gpu_hours: float, *, is_over: bool) -> str:
     'The only run used no GPU at all: 29.4 GPU-hours billed.'
     """
     if runs == of:
-        which = "The only run" if of == 1 else f"None of the {of:,} runs used a GPU"
-        said = f"{which} used no GPU at all" if of == 1 else which
+        said = "The only run used no GPU at all" if of == 1 else f"None of the {of:,} runs used a GPU"
     else:
         said = f"{runs:,} of {of:,} runs used no GPU at all"
     return unbroken(f"{said}: {hours(gpu_hours)} GPU-hours billed.{' The latest run used its GPUs.' * is_over}")
@@ -85,21 +71,23 @@ def repeats_text(title: str, runs: int, of: int) -> str:
     return f"{runs:,} of {counted(of, 'run')}: {title}."
 
 
-def brought_text(saved: Saved, followed: int, given: int) -> str:
+def brought_text(followed: int, given: int, saved: str, since: date | None) -> str:
     """What following advice brought over everything stored: its own period, whichever the other figures have.
 
-    >>> day = date(2026, 9, 20)
-    >>> brought_text(Saved(14, 1, 4.07, day), 6, 21).replace(NO_BREAK, " ")
+    `saved` is what is said of the runs that followed any, empty where there are none.
+
+    >>> from reports.work_texts import saved_text
+    >>> brought_text(6, 21, saved_text(14, 1, 4.07), date(2026, 9, 20)).replace(NO_BREAK, " ")
     'Over everything stored: 6 of 21 suggestions followed in full. Since 2026-09-20 14 runs followed advice, in full \
 or in part: 4.07 GPU-hours less than before (1 of them can be compared).'
-    >>> brought_text(Saved(0, 0, 0.0, None), 0, 21).replace(NO_BREAK, " ")
+    >>> brought_text(0, 21, "", None).replace(NO_BREAK, " ")
     'Over everything stored: 0 of 21 suggestions followed in full.'
     """
     said = f"Over everything stored: {followed:,} of {counted(given, 'suggestion')} followed in full."
-    if not saved.runs:
+    if not saved:
         return unbroken(said)
-    since = f"Since {saved.since:%Y-%m-%d} " if saved.since else ""
-    return unbroken(f"{said} {since}{saved_text(saved.runs, saved.compared_runs, saved.saved_gpu_hours)}")
+    from_then = f"Since {since:%Y-%m-%d} " if since else ""
+    return unbroken(f"{said} {from_then}{saved}")
 
 
 def period_sentences(

@@ -4,8 +4,6 @@ Built once from an assessment, stored, and rendered as HTML, PDF, Markdown, plai
 anything else, so the five always agree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 
@@ -23,11 +21,10 @@ from jobs.records import JobRecord
 from reports.advice import assumption, reason
 from reports.early.past import EarlyView, early_view
 from reports.finding_texts import finding_text
-from reports.lessons import CODES, LessonView, lesson_view
-from reports.measured_part import measured_on, unmeasured_hours
-from reports.numbers import duration, energy, gigabytes, hours, percent, share, used_hours
-from reports.program_hints import ProgramView, program_view
+from reports.lessons import CODES, LessonView, ProgramView, lesson_view, program_view
+from reports.numbers import energy, measured_on, share, unmeasured_hours, used_hours
 from reports.wording import COURSES, headline, measured_nodes, no_advice, no_causes, origin, title, verdict
+from wire.numbers import duration, gigabytes, hours, percent
 
 SCHEMA = "job-report/1"
 NO_PROGRAMS: Programs = {}
@@ -41,7 +38,7 @@ class EfficiencyView:
     """The verdict in numbers, unrounded; None is not measured or no price known.
 
     Unused and idle hours of a partial run are those of its measured part. The last two are the nodes on which a GPU was
-    measured, and all nodes; None in reports that were stored before that was known.
+    measured, and all nodes.
     """
 
     job_id: int
@@ -89,8 +86,7 @@ COUNTED, INFERRED = "counted", "inferred"
 class FindingView:
     """One root cause: its code and evidence, and the sentence that people read.
 
-    `basis` is "counted" for a fact, whose `confidence` people do not read, or "inferred"; empty in reports that were
-    stored before it was known.
+    `basis` is "counted" for a fact, whose `confidence` people do not read, or "inferred".
     """
 
     code: str
@@ -99,7 +95,7 @@ class FindingView:
     evidence: dict[str, float | int | str]
     text: str
     lesson: LessonView
-    basis: str = ""
+    basis: str
 
 
 @dataclass(frozen=True)
@@ -138,7 +134,7 @@ class Observation:
 class JobReport:
     """One job's report; `figures` names the drawn figures, `figure_texts` describes each in words.
 
-    `no_causes` and `no_advice` replace findings and advice where there are none; empty in reports stored without them.
+    `no_causes` and `no_advice` replace findings and advice where there are none.
     `origin` is set where not all data comes from the site, `is_told_by_owner` where only the owner reported the job.
     `program` is what the job probably runs, by its name alone. `early` are the words about it while it ran.
     """

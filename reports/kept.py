@@ -1,7 +1,5 @@
 """How the cores and the host memory of a suggested request were derived: from use, or from the share of its GPUs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 
@@ -13,7 +11,7 @@ from analysis.next_request import requested_shape
 from analysis.rightsizing import Recommendation
 from analysis.thresholds import LIMITS
 from jobs.hardware import partition_of
-from reports.numbers import counted, gigabytes
+from wire.numbers import counted, gigabytes
 
 ROUNDED_GB = 1.0
 """Requests are written in whole GB for each node."""

@@ -1,15 +1,13 @@
 """A report as Markdown, for issue trackers and notebooks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 
 from reports.job_report import JobReport, Observation
-from reports.numbers import NO_BREAK
 from reports.reader import page_for
 from reports.request_diff import DiffLine, is_whole
 from reports.sections import WHILE_IT_RAN, Layout
+from wire.numbers import NO_BREAK
 
 # What CommonMark 0.31 and GitHub's extensions interpret inside a line: emphasis, code, links, HTML, entities, cells,
 # and addresses that would become links automatically.
@@ -99,8 +97,8 @@ def _advice(page: Layout) -> Iterator[str]:
     if page.introduction:
         yield f"{escaped(page.introduction)}\n"
     yield from _diff(page.request)
-    for advice in page.recommendations:
-        yield f"{escaped(advice.reason)}\n"
+    for reason in page.recommendations:
+        yield f"{escaped(reason)}\n"
     if page.savings:
         yield escaped(page.savings)
 

@@ -1,8 +1,5 @@
 """The tables of reports, of the messages about them, and of people's mail choices."""
 
-from __future__ import annotations
-
-import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +7,7 @@ from django.db import models
 
 from analysis.efficiency import EfficiencyClass
 from jobs.models import Job, Project, User
+from jobs.work_queue.outbox.models import Outgoing
 from reports.early.models import EarlyChoice as EarlyChoice
 from reports.early.models import MailedWord as MailedWord
 from reports.mail.digest import CLASS_ORDER, Frequency
@@ -65,34 +63,15 @@ class ProjectPreference(models.Model):
         return f"{self.user} in {self.project}: {self.frequency}"
 
 
-class Delivery(models.Model):
+class Delivery(Outgoing):
     """One message of the outbox, or the reports of one person that are not mailed, with the reason.
 
-    `key` is the Message-ID, the same for every attempt. `frequency` is empty where no message was planned.
-    `handed_at` is set just before the mail server gets it; `interruptions` counts the times the outcome is unknown:
-    the worker ended, or the server never answered.
+    `key` is the Message-ID. `frequency` is empty where no message was planned.
     """
 
-    class State(models.TextChoices):
-        PENDING = "pending", "Pending"
-        SENDING = "sending", "Sending"
-        SENT = "sent", "Sent"
-        FAILED = "failed", "Failed"
-        SUPPRESSED = "suppressed", "Suppressed"
-
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="deliveries")
-    key = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    state = models.CharField(max_length=16, choices=State.choices, default=State.PENDING)
-    reason = models.CharField(max_length=200, blank=True)
     frequency = models.CharField(max_length=16, choices=FREQUENCIES, blank=True)
     address = models.CharField(max_length=254, blank=True)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    interruptions = models.PositiveSmallIntegerField(default=0)
-    created_at = models.DateTimeField()
-    due_at = models.DateTimeField()
-    claimed_at = models.DateTimeField(null=True)
-    handed_at = models.DateTimeField(null=True)
-    sent_at = models.DateTimeField(null=True)
 
     class Meta:
         verbose_name_plural = "deliveries"

@@ -1,34 +1,13 @@
 """Numbers as people read them, with their unit; None is "not measured"."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, tzinfo
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context
 
-from analysis.thresholds import LIMITS
+from wire.numbers import NO_BREAK, NOT_MEASURED, UNITS, duration
 
-NOT_MEASURED = "not measured"
-CLASS_BOUNDARIES_PERCENT = (LIMITS.inefficient_percent, LIMITS.acceptable_percent, LIMITS.efficient_percent)
-DIGITS_MAX = 12
-NO_BREAK = "\u00a0"
-BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|GB|kWh|GPU-hours|d|h|min|s)(?!\w))|(?<=[<>]) (?=\d)")
+BEFORE_UNIT = re.compile(rf"(?<=\d) (?=(?:{'|'.join(UNITS)})(?!\w))|(?<=[<>]) (?=\d)")
 JOULES_PER_KWH = 3_600_000
-
-
-def percent(value: float | None) -> str:
-    """A busy percent with one decimal, or as many as keep it on its side of a class boundary.
-
-    >>> percent(21.34), percent(14.96), percent(14.9996), percent(None)
-    ('21.3 %', '14.96 %', '14.9996 %', 'not measured')
-    """
-    if value is None:
-        return NOT_MEASURED
-    for digits in range(1, DIGITS_MAX):
-        shown = f"{value:.{digits}f}"
-        if all((float(shown) >= boundary) == (value >= boundary) for boundary in CLASS_BOUNDARIES_PERCENT):
-            return f"{shown} %"
-    return f"{value!r} %"
 
 
 def share(fraction: float | None) -> str:
@@ -44,31 +23,11 @@ def share(fraction: float | None) -> str:
     return "> 99 %" if 0.99 < fraction < 1 else f"{fraction * 100:.0f} %"
 
 
-def gigabytes(value_gb: float | None) -> str:
-    """2^30 bytes, one decimal.
-
-    >>> gigabytes(14.24)
-    '14.2 GB'
-    """
-    return NOT_MEASURED if value_gb is None else f"{value_gb:.1f} GB"
-
-
-def hours(value: float | None) -> str:
-    """Billed GPU-hours as a bare number: two decimals below ten, one above.
-
-    >>> hours(6.24), hours(384.0), hours(None)
-    ('6.24', '384.0', 'price not known')
-    """
-    if value is None:
-        return "price not known"
-    return f"{value:.2f}" if value < 10 else f"{value:,.1f}"
-
-
 def used_hours(billed: float, unused: float, unmeasured: float = 0.0) -> float:
     """GPU-hours in which the GPUs had work: the unrounded bill without what was not used, or not measured, of it.
 
-    >>> hours(used_hours(63.8767, 49.9490)), hours(used_hours(32.0, 6.4, 24.0))
-    ('13.9', '1.60')
+    >>> round(used_hours(63.8767, 49.9490), 4), round(used_hours(32.0, 6.4, 24.0), 4)
+    (13.9277, 1.6)
     """
     return max(billed - unused - unmeasured, 0.0)
 
@@ -82,24 +41,6 @@ def rate(per_s: float | None) -> str:
     if per_s is None:
         return NOT_MEASURED
     return f"{per_s:,.0f}" if per_s >= 100 else f"{per_s:.3g}"
-
-
-def duration(seconds: float | None) -> str:
-    """Seconds in the two largest units.
-
-    >>> duration(45), duration(7500), duration(200_000)
-    ('45 s', '2 h 05 min', '2 d 07 h')
-    """
-    if seconds is None:
-        return "unknown"
-    minutes, left_s = divmod(round(seconds), 60)
-    hours, left_min = divmod(minutes, 60)
-    days, left_h = divmod(hours, 24)
-    if days:
-        return f"{days} d {left_h:02d} h"
-    if hours:
-        return f"{hours} h {left_min:02d} min"
-    return f"{minutes} min {left_s:02d} s" if minutes else f"{left_s} s"
 
 
 def exactly(seconds: float | None) -> str:
@@ -133,16 +74,6 @@ def energy(joules: float | None) -> str:
     '0.42 kWh'
     """
     return NOT_MEASURED if joules is None else f"{joules / JOULES_PER_KWH:.2f} kWh"
-
-
-def counted(count: float, noun: str) -> str:
-    """A count with its noun; a fraction keeps its decimals.
-
-    >>> counted(1, "GPU"), counted(2, "GPU"), counted(1.5, "GPU")
-    ('1 GPU', '2 GPUs', '1.5 GPUs')
-    """
-    number = f"{count:,.0f}" if count == round(count) else f"{count:,.4g}"
-    return f"{number} {noun}" if count == 1 else f"{number} {noun}s"
 
 
 def instant(at: datetime | None, zone: tzinfo = UTC) -> str:
@@ -196,3 +127,23 @@ def to_one_digit(hours: float, rounding: str = ROUND_HALF_EVEN) -> float:
     (0.3, 90.0)
     """
     return float(Context(prec=1, rounding=rounding).create_decimal(repr(hours)))
+
+
+def measured_on(coverage_fraction: float, measured_nodes: int | None, nodes: int | None) -> str:
+    """The measured part of a run: its nodes where some are missing, else its time.
+
+    >>> measured_on(0.25, 1, 4), measured_on(0.5, 1, 1), measured_on(0.25, None, None)
+    ('1 of 4 nodes', '50 % of the GPU time', '25 % of the GPU time')
+    """
+    if measured_nodes is not None and nodes is not None and 0 < measured_nodes < nodes:
+        return f"{measured_nodes:,} of {nodes:,} nodes"
+    return f"{share(coverage_fraction)} of the GPU time"
+
+
+def unmeasured_hours(gpu_hours: float, coverage_fraction: float, *, is_partial: bool) -> float:
+    """Billed GPU-hours that nothing is known of: none where nearly all of a run was measured.
+
+    >>> unmeasured_hours(32.0, 0.25, is_partial=True), unmeasured_hours(32.0, 0.9, is_partial=False)
+    (24.0, 0.0)
+    """
+    return gpu_hours * (1 - coverage_fraction) if is_partial else 0.0

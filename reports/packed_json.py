@@ -3,8 +3,6 @@
 A report of 3.3 kB takes 0.4 kB this way; compressed by itself it takes 1.6 kB.
 """
 
-from __future__ import annotations
-
 import zlib
 from pathlib import Path
 from typing import Any

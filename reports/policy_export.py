@@ -1,18 +1,16 @@
 """The policy export and the list of flags as JSON, part by part, and the export as a table; the rows in their order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 import msgspec
 
+from analysis.anonymous.lines import DIALECT
 from analysis.policy.figures import SCHEMA, PolicyExport, PolicyLine, Shares
 from analysis.policy.raised import FLAGS_SCHEMA, FlagList
+from reports.performance.tables import batches
 
 LINES_TOGETHER = 500
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
 NESTED = {
     name: tuple(Shares.__struct_fields__)
     for name in PolicyLine.__struct_fields__
@@ -37,8 +35,8 @@ def json_parts(head: Mapping[str, Any], lines: Iterable[Any]) -> Iterator[bytes]
     """
     encode = msgspec.json.Encoder().encode
     yield encode(head)[:-1] + b',"rows":['
-    remaining, before = iter(lines), b""
-    while some := list(islice(remaining, LINES_TOGETHER)):
+    before = b""
+    for some in batches(lines, LINES_TOGETHER):
         yield before + b",".join(map(encode, some))
         before = b","
     yield b"]}"

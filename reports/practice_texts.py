@@ -1,13 +1,12 @@
 """What many works did together, in sentences whose numbers are all that is stored of them."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from analysis.findings import FindingCode
 from analysis.practices.figures import HALF, MistakeFigures, PracticeFigures
-from reports.numbers import counted, hours, unbroken
+from reports.numbers import unbroken
 from reports.wording import TITLES
+from wire.numbers import counted, hours
 
 ADVICE = {
     "gpus": "fewer GPUs, or others",

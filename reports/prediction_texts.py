@@ -1,7 +1,5 @@
 """What is said of the next run of a work before it runs, and of how good earlier predictions were."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 
 from analysis.predictions.calibration import promised_percent
@@ -9,7 +7,8 @@ from analysis.predictions.choosing import Made, Tried
 from analysis.predictions.expected import Expected
 from analysis.predictions.protocol import RUNS_MIN, certainly_within
 from analysis.predictions.quantities import Method, Quantity
-from reports.numbers import counted, duration, gigabytes, hours, unbroken
+from reports.numbers import unbroken
+from wire.numbers import counted, duration, gigabytes, hours
 
 QUANTITIES = {
     Quantity.RUN_S: "Run time",

@@ -1,7 +1,5 @@
 """A report as somebody other than its owner reads it: what it says to "you" is said of the owner by name."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import UTC, tzinfo
@@ -32,6 +30,8 @@ def of_owner(text: str, owner: str) -> str:
 
     >>> of_owner("Your job reached the limit; the system, not you, ended it before you request more.", "alice")
     "alice's job reached the limit; the system, not alice, ended it before alice requests more."
+    >>> print(of_owner(", ".join(f"you {verb}" for verb in OF_ONE_PERSON), "x"))
+    x is, x enlarges, x fills, x has, x needs, x requests, x sees, x starts, x uses, x wants, x was
     """
 
     def named(found: re.Match[str]) -> str:
@@ -78,5 +78,5 @@ def as_read_by_others(page: Layout, owner: str) -> Layout:
         introduction=said(page.introduction),
         early=tuple(map(said, page.early)),
         program=page.program and replace(page.program, texts=tuple(map(said, page.program.texts))),
-        recommendations=tuple(replace(each, reason=said(each.reason)) for each in page.recommendations),
+        recommendations=tuple(map(said, page.recommendations)),
     )

@@ -1,7 +1,5 @@
 """The suggested request as lines that go and lines that come, the same on a page, in a mail and in the PDF."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,8 +1,8 @@
 """What the sentences of a finding need to know about the run, in addition to the finding's own evidence."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,8 +10,11 @@ from analysis.causes.spread import HELD_MEMORY_GB
 from analysis.facts import JobFacts
 from analysis.module_power import gpus_per_module
 from analysis.thresholds import LIMITS
-from reports.numbers import counted, duration, share
+from reports.numbers import share
 from reports.vendor import ANY, Tools, short_test, tools_of
+from wire.numbers import counted, duration
+
+Evidence = Mapping[str, Any]
 
 NEARLY_ALL = 0.95
 """From this measured share of the GPU time on, a sentence speaks of the whole run."""

@@ -1,26 +1,26 @@
 """The order and headings of a report, shared by every rendering, so that no rendering omits a part."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, tzinfo
 from typing import Any
 
-from analysis.findings import COUNTED, FindingCode
+from analysis.findings import FindingCode
+from education.lesson import Link
 from jobs.hardware import partition_of
-from jobs.records import printable
+from jobs.shown_text.joiners import shortened
 from reports.advice import OTHER_HARDWARE
 from reports.bill_note import bill_note
 from reports.ending import exit_words, label
-from reports.job_report import COUNTED as COUNTED_BASIS
-from reports.job_report import FindingView, JobReport, Observation
-from reports.lessons import LessonView, LinkView
-from reports.numbers import counted, duration, energy, hours, instant, percent, share, unbroken
-from reports.program_hints import ProgramView
+from reports.job_report import COUNTED, FindingView, JobReport, Observation
+from reports.lessons import LessonView, ProgramView
+from reports.numbers import energy, instant, share, unbroken
 from reports.request_diff import REPLACE, DiffLine, added_lines, diff_lines
 from reports.unmeasured import in_words
 from reports.wording import kind_title
+from wire.classes import CLASS_NAMES
+from wire.numbers import counted, duration, hours, percent
+from wire.safe_text import printable
 
 NO_CAUSES = "We found no clear cause."
 NO_BETTER_REQUEST = "No better request can be derived."
@@ -32,13 +32,6 @@ OPTIONS_NOT_ENOUGH = f"Changing single lines of your recorded options is not eno
 WHILE_IT_RAN = "While the job ran"
 ONE_LINE = "In your batch script:"
 
-CLASS_NAMES = {
-    "EFFICIENT": "Efficient",
-    "ACCEPTABLE": "Acceptable",
-    "INEFFICIENT": "Inefficient",
-    "WASTED": "Wasted",
-    "UNKNOWN": "Unknown",
-}
 NOT_JUDGED = "Not judged"
 UNKNOWN = "unknown"
 
@@ -63,26 +56,19 @@ class Cause:
     lesson_title: str
     lesson_url: str
     lesson_text: str
-    lesson_links: tuple[LinkView, ...]
+    lesson_links: tuple[Link, ...]
     code: str
     kind: str = ""
-
-
-@dataclass(frozen=True)
-class Advice:
-    """Why one piece of advice is given; the lines of all advice together are `Layout.request`."""
-
-    reason: str
 
 
 @dataclass(frozen=True)
 class Layout:
     """One report from top to bottom; all strings are printable, none is escaped yet.
 
-    `brief` is the job on one line, `numbers` the few that its sentence is about. `request` is all advice together, as
-    lines of a batch script that go and come, after its `introduction` where they are a complete request, and `saving`
-    what it saves of the bill; `bill_note` is what else than GPUs the run was billed for. Each of these four is empty
-    where there is none.
+    `brief` is the job on one line, `numbers` the few that its sentence is about. `recommendations` are the reasons of
+    the advice. `request` is all advice together, as lines of a batch script that go and come, after its `introduction`
+    where they are a complete request, and `saving` what it saves of the bill; `bill_note` is what else than GPUs the
+    run was billed for. Each of these four is empty where there is none.
     """
 
     title: str
@@ -98,7 +84,7 @@ class Layout:
     facts: tuple[Observation, ...]
     observed: tuple[Observation, ...]
     findings: tuple[Cause, ...]
-    recommendations: tuple[Advice, ...]
+    recommendations: tuple[str, ...]
     no_causes: str
     no_advice: str
     saving: str
@@ -120,11 +106,11 @@ def layout(report: JobReport, zone: tzinfo = UTC) -> Layout:
 
 
 def _layout(report: JobReport, zone: tzinfo) -> Layout:
-    job = report.job
+    job, name = report.job, shortened(report.job.job_name, NAME_LENGTH_MAX)
     lessons = {link.url: link.title for finding in report.findings for link in _links(finding.lesson)}
     return Layout(
         title=f"Job {job.job_id}" + (f", {job.job_name}" if job.job_name else ""),
-        header=f"Job {job.job_id}, {_brief(job.job_name)} · {job.project_id}" if job.job_name else job.project_id,
+        header=f"Job {job.job_id}, {name} · {job.project_id}" if name else job.project_id,
         brief=brief(report, zone),
         class_name=class_name(report),
         css_class=css_class(report),
@@ -136,7 +122,7 @@ def _layout(report: JobReport, zone: tzinfo) -> Layout:
         facts=_facts(report, zone),
         observed=report.observed,
         findings=tuple(_causes(report)),
-        recommendations=tuple(Advice(advice.reason) for advice in report.recommendations),
+        recommendations=tuple(advice.reason for advice in report.recommendations),
         no_causes=report.no_causes or NO_CAUSES,
         no_advice=report.no_advice or NO_BETTER_REQUEST,
         saving=saving(report),
@@ -164,14 +150,8 @@ def _unbroken(value: Any) -> Any:
 
 def class_name(report: JobReport) -> str:
     """The class and how the run ended; a run that was too short, or ended too early, for a class has none."""
-    end = label(report.job)
-    parts = [judged_name(report)]
-    return ", ".join([*parts, *([_partial(report)] if report.efficiency.partial else []), *([end] if end else [])])
-
-
-def _partial(report: JobReport) -> str:
-    """What a class beside a partial run stands for: "measured on 1 of 4 nodes"."""
-    return f"partial, measured on {report.efficiency.measured_on}"
+    partial = f"partial, measured on {report.efficiency.measured_on}" if report.efficiency.partial else ""
+    return ", ".join(filter(None, (judged_name(report), partial, label(report.job))))
 
 
 def judged_name(report: JobReport) -> str:
@@ -265,25 +245,20 @@ def _causes(report: JobReport) -> Iterator[Cause]:
         shown.add(lesson.text)
 
 
-def _links(lesson: LessonView) -> Iterator[LinkView]:
+def _links(lesson: LessonView) -> Iterator[Link]:
     """Every page for further reading, the main one under the lesson's own title."""
     if lesson.url:
-        yield LinkView(lesson.title, lesson.url)
+        yield Link(lesson.title, lesson.url)
     yield from lesson.links
 
 
 def _sure(finding: FindingView) -> str:
     """The confidence of an inference: how often such findings are right."""
-    is_fact = finding.basis == COUNTED_BASIS or finding.code in COUNTED
+    is_fact = finding.basis == COUNTED
     if is_fact or finding.code == FindingCode.LOW_USE_UNEXPLAINED:
         return ""
     is_shown = finding.confidence >= SHOWN_CONFIDENCE_MIN
     return f"confidence {finding.confidence * 100:.0f} %" if is_shown else LOW_CONFIDENCE
-
-
-def _brief(name: str) -> str:
-    """A name that fits a line beside others."""
-    return name if len(name) <= NAME_LENGTH_MAX else f"{name[: NAME_LENGTH_MAX - 1]}…"
 
 
 def _savings(report: JobReport) -> str:

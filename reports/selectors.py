@@ -1,7 +1,5 @@
 """Reading reports and the outbox: which judged runs wait for a report, and which reports wait to be mailed."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
@@ -13,18 +11,20 @@ from django.db.models import Case, Count, F, Max, Min, OuterRef, Q, QuerySet, Su
 from django.db.models.functions import Coalesce
 
 from analysis.efficiency import EfficiencyClass
+from analysis.marks.selectors import swept_until
 from analysis.models import JobEfficiency
-from analysis.selectors import COMMITTED_LATE, SCAN_SIZE, has_lost_series, swept_until
-from jobs.failures.selectors import set_aside
+from analysis.selectors import COMMITTED_LATE, SCAN_SIZE, has_lost_series
 from jobs.models import Job, User
 from jobs.records import all_printable
+from jobs.work_queue.outbox.rules import LEASE
+from jobs.work_queue.outbox.selectors import due
+from jobs.work_queue.selectors import set_aside
 from metrics.series import RunMetrics
 from reports.ending import is_crash
 from reports.job_report import JobReport, without_use_over_time
 from reports.mail.digest import Choices, Frequency, Past, Waiting
 from reports.mail.offer import SHIPPED, OfferText
 from reports.models import Delivery, DeliveryPreference, HelpLetter, ProjectPreference, Report
-from reports.retries import LEASE
 
 REPORT = "report"
 """The kind of work under which a failed report is recorded; its key is the judgement's row."""
@@ -228,9 +228,7 @@ def delivery_past(user_pks: Iterable[int]) -> dict[int, Past]:
 
 def due_deliveries(now: datetime) -> QuerySet[Delivery]:
     """Messages that are due, and those whose worker held them for longer than a lease."""
-    is_due = Q(state=Delivery.State.PENDING, due_at__lte=now)
-    is_left = Q(state=Delivery.State.SENDING, claimed_at__lte=now - LEASE)
-    return Delivery.objects.filter(is_due | is_left).order_by("due_at", "pk")
+    return due(Delivery.objects.all(), LEASE, now)
 
 
 def told_reports(rows: QuerySet[Report]) -> QuerySet[Report, Any]:

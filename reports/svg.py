@@ -1,7 +1,5 @@
 """matplotlib's SVG for use in a page: no style that a strict policy refuses, no id that another figure has."""
 
-from __future__ import annotations
-
 import re
 
 PREAMBLE = re.compile(rb"\A.*?(?=<svg )", re.DOTALL)

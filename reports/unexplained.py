@@ -1,17 +1,13 @@
 """The texts of a report without a cause: what was ruled out, and what to try next."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from analysis.thresholds import LIMITS
 from reports.ending import exit_words
-from reports.numbers import counted, duration, percent, share
-from reports.run_view import Run
+from reports.numbers import share
+from reports.run_view import Evidence, Run
 from reports.vendor import Tools
-
-Evidence = Mapping[str, Any]
+from wire.numbers import counted, duration, percent
 
 
 def without_cause(seen: Evidence, run: Run) -> str:

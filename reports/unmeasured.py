@@ -1,7 +1,5 @@
 """What could not be measured, in words; the collectors report it as `name: reason`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 # The names that collectors use for what they could not measure: `collector.summary` and the payload's own fields.

@@ -4,8 +4,6 @@ Sources: ROCm documentation (rocm-smi, rocprofv3, RCCL), NVIDIA documentation (n
 srun(1) for `--overlap`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from jobs.hardware import clusters, site, vendor_of

@@ -1,7 +1,5 @@
 """The headline, the verdict and the titles of a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from analysis.assess import Assessment
@@ -11,7 +9,8 @@ from analysis.findings import STOPPED, Finding, FindingCode
 from analysis.phases import Course
 from reports.blocked import why_not_fewer
 from reports.ending import COMPLETED, SHORT_JOB, predicate
-from reports.numbers import counted, duration, percent, share
+from reports.numbers import share
+from wire.numbers import counted, duration, percent
 
 TITLES = {
     FindingCode.NO_GPU_USE: "The GPUs were not used",

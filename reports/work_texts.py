@@ -1,14 +1,13 @@
 """What is said of a work where only text fits: its best known request, how it scales, what advice saved."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from analysis.comparable import SAME_WORK_MAX
 from analysis.scaling import Scaling
 from analysis.thresholds import LIMITS
-from reports.numbers import counted, duration, gigabytes, hours, percent, share, unbroken
+from reports.numbers import share, unbroken
+from wire.numbers import counted, duration, gigabytes, hours, percent
 
 
 @dataclass(frozen=True)

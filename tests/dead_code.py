@@ -15,7 +15,20 @@ from pathlib import Path
 from vulture import Vulture
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("analysis", "bench", "collector", "education", "jobs", "metrics", "portal", "reports")
+PACKAGES = (
+    "analysis",
+    "bench",
+    "cases",
+    "cli",
+    "collector",
+    "demo",
+    "education",
+    "jobs",
+    "metrics",
+    "portal",
+    "reports",
+    "wire",
+)
 SCRIPTS = ("deploy/cli_main.py", "deploy/collector_main.py", "manage.py")
 
 ALLOWED = {
@@ -24,7 +37,7 @@ ALLOWED = {
         delete_model expression from_db_value get_changelist get_prep_value get_queryset get_readonly_fields
         get_search_results has_*_permission help help_texts history_view log_* lookup_allowed ordering output_field
         abstract process_exception save_model SchemaEditorClass urlpatterns verbose_name verbose_name_plural handler404
-        handler500 template_name widget connection_class""",
+        handler500 template_name widget connection_class requires_system_checks""",
     "Options of a list of the administration": """
         actions enable_nav_sidebar extra_context index_title list_display_links list_per_page list_select_related
         search_fields show_full_result_count site_header site_title""",
@@ -53,8 +66,8 @@ ALLOWED = {
         speedup success_rate takes_percent total_text""",
     "Of learning documents, for the programs that read them": """
         actual_execution cost_accuracy cpu_utilization execution_duration execution_duration_s is_inside job_metadata
-        module_power_avg_w module_power_peak_w overall_accuracy_score pressure_cpu_fraction pressure_io_fraction
-        quantities runtime_accuracy scaling_* submit_time waiting_fraction""",
+        method_version module_power_avg_w module_power_peak_w overall_accuracy_score pressure_cpu_fraction
+        pressure_io_fraction quantities runtime_accuracy scaling_* submit_time waiting_fraction""",
     "How a program reads the texts of an exported table back": "unmarked",
     "A number of a report that its files and stored rows have": "effective_gpus_fraction",
     "Of the file with a month's anonymised rows, for whoever reads it": "people_min projects_min",

@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.hosts.machines import has_programs, is_allowed
-from tests.parts import missing
+from tests.parts import need
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
@@ -18,8 +17,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 def seen_by(module: str, addresses: list[str], folder: Path) -> dict[str, Any]:
     """What this module sees of these addresses, with the product's own settings: `9.9.9.9` is public there, and the
     name server is its own. A test without the right to a namespace is left out."""
-    if not is_allowed() or not has_programs():
-        missing("a network namespace of its own")
+    need("network namespaces", "mounts")
     resolver = folder / "resolv.conf"
     resolver.write_text("nameserver 127.0.0.1\n")
     start = f"ip link set lo up && ip address add 9.9.9.9/32 dev lo && mount --bind {resolver} /etc/resolv.conf"

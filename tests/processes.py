@@ -14,11 +14,30 @@ from pathlib import Path
 PATIENCE_S = 60
 
 
+def heed_signals() -> None:
+    """A suite that a shell runs in the background, or `nohup`, ignores signals, and so would every program it starts.
+
+    A handler that does nothing is as good for the suite, and is not inherited. SIGINT ends it: `tests/run` sends it.
+    """
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def patience(seconds: float) -> float:
+    """So long on a quiet machine, and longer by as much as each processor has to do, up to four times."""
+    average, _, _, running, _ = Path("/proc/loadavg").read_text().split()
+    waiting = max(float(average), float(running.partition("/")[0]) - 1)
+    return seconds * min(4.0, max(1.0, waiting / (os.cpu_count() or 1)))
+
+
 def wait_until(what: str, is_so: Callable[[], object], seconds: float = PATIENCE_S) -> None:
-    deadline = time.monotonic() + seconds
+    deadline, pause_s = time.monotonic() + seconds, 0.005
     while not is_so():
         assert time.monotonic() < deadline, f"{what}: not after {seconds} s"
-        time.sleep(0.1)
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, 0.1)
 
 
 def free_ports(count: int) -> list[int]:
@@ -39,6 +58,18 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+@contextmanager
+def held(pid: int) -> Iterator[None]:
+    """A process that stands still during the block, and goes on after it."""
+    os.kill(pid, signal.SIGSTOP)
+    stat = Path(f"/proc/{pid}/stat")
+    try:
+        wait_until("it to stand still", lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
 def children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
@@ -51,4 +82,14 @@ def ended_after(process: subprocess.Popen) -> Iterator[subprocess.Popen]:
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def end(process: subprocess.Popen) -> None:
+    """Ask a process to end, and kill it if it does not."""
+    process.terminate()
+    try:
+        process.wait(15)
+    except subprocess.TimeoutExpired:
+        process.kill()
         process.wait()

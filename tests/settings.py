@@ -5,6 +5,8 @@ import os
 import shutil
 import tempfile
 
+import tests.leaving  # noqa: F401  (first, so that it acts last)
+
 # Each process of a suite that is spread over several has its own; it would else inherit the first one's.
 if "KAIKU_VAR_DIR" not in os.environ or "PYTEST_XDIST_WORKER" in os.environ:
     os.environ["KAIKU_VAR_DIR"] = tempfile.mkdtemp(prefix="kaiku-tests-")

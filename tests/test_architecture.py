@@ -18,14 +18,18 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # What each package may import of ours: only what stands below it.
 MAY_IMPORT = {
-    "portal": {"reports", "education", "analysis", "metrics", "jobs", "collector.wire"},
-    "reports": {"education", "analysis", "metrics", "jobs"},
-    "education": {"analysis.findings", "jobs.failures"},
-    "analysis": {"metrics", "jobs"},
-    "metrics": {"collector.wire"},
-    "jobs": set(),
-    "collector": set(),
+    "portal": {"reports", "education", "analysis", "metrics", "jobs", "wire"},
+    "reports": {"education", "analysis", "metrics", "jobs", "wire"},
+    "education": {"analysis.findings", "jobs.work_queue"},
+    "analysis": {"metrics", "jobs", "wire"},
+    "metrics": {"wire"},
+    "jobs": {"wire"},
+    "cli": {"wire"},
+    "collector": {"wire"},
+    "wire": set(),
 }
+# What stands beside the product, and which of the others each may import. The product imports none of them.
+BESIDE = {"demo": set(), "cases": {"demo"}, "bench": {"cases", "demo"}}
 # What a pure module may import of others: numbers, pictures, tables, decoding at the border, and Markdown to safe HTML.
 PURE_LIBRARIES = {"numpy", "matplotlib", "msgspec", "markdown_it", "nh3", "pyarrow"}
 EDGE_NAMES = set(
@@ -60,7 +64,7 @@ class Module:
 
     @property
     def is_edge(self) -> bool:
-        return self.package in ("portal", "collector") or bool(EDGE_NAMES & set(self.name.split(".")[1:]))
+        return self.package in ("portal", "collector", "cli") or bool(EDGE_NAMES & set(self.name.split(".")[1:]))
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -127,7 +131,13 @@ def test_imports_point_down(module: Module) -> None:
 
 @each_module
 def test_nothing_of_the_product_imports_its_tests(module: Module) -> None:
-    assert [name for name in module.imports if name.partition(".")[0] in ("tests", "bench")] == []
+    assert [name for name in module.imports if name.partition(".")[0] in {"tests", *BESIDE}] == []
+
+
+@each([Module(path) for package in BESIDE for path in sorted((ROOT / package).rglob("*.py"))])
+def test_the_demo_knows_no_scorecard_and_neither_knows_a_benchmark(module: Module) -> None:
+    beside = {name.partition(".")[0] for name in module.imports} & set(BESIDE) - {module.package}
+    assert beside <= BESIDE[module.package]
 
 
 @each_pure_module
@@ -144,9 +154,9 @@ def test_a_pure_module_asks_no_clock(module: Module) -> None:
     assert [call for call in calls if any(call.endswith(clock) for clock in CLOCK_CALLS)] == []
 
 
-@each([module for module in MODULES if module.package == "collector"])
-def test_the_collector_needs_the_standard_library_only(module: Module) -> None:
-    foreign = {name.partition(".")[0] for name in module.imports} - set(sys.stdlib_module_names) - {"collector"}
+@each([module for module in MODULES if module.package in ("collector", "cli", "wire")])
+def test_what_runs_on_nodes_and_in_terminals_needs_the_standard_library_only(module: Module) -> None:
+    foreign = {name.partition(".")[0] for name in module.imports} - set(sys.stdlib_module_names) - OWN
     assert foreign == set()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("analysis", "collector", "education", "jobs", "metrics", "portal", "reports")
+PACKAGES = ("analysis", "cli", "collector", "education", "jobs", "metrics", "portal", "reports", "wire")
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
 
 # What is not written -> what is written instead. Matched without regard to case, over line ends.

@@ -4,8 +4,6 @@ The borders are round numbers, and those of `gpu_use_percent` include the limits
 that both columns say the same.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,6 +69,11 @@ class Run:
     gpu_use_percent: float | None = None
     gpu_memory_percent: float | None = None
     finding: str = "none"
+
+
+def partition_type(is_exclusive: bool | None) -> str:
+    """How a partition gives its nodes."""
+    return UNKNOWN if is_exclusive is None else "whole_nodes" if is_exclusive else "shared"
 
 
 COLUMNS = (

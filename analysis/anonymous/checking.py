@@ -4,8 +4,6 @@ It reads the rows as they are written, and who is behind each key. What it finds
 finding may be logged.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -7,26 +7,13 @@ values. What is too rare to be hidden there is tried again at the next coarser l
 Its result is checked by `checking`, which shares nothing with this module.
 """
 
-from __future__ import annotations
-
 import hmac
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from analysis.anonymous.bands import (
-    ANY,
-    COLUMNS,
-    LEVELS,
-    OTHER,
-    SHAPE,
-    UNKNOWN,
-    Run,
-    Values,
-    coarsened,
-    finest,
-)
+from analysis.anonymous.bands import ANY, COLUMNS, LEVELS, OTHER, SHAPE, UNKNOWN, Run, Values, coarsened, finest
 from analysis.feedback import GROUP_USERS_MIN, USER_FRACTION_MAX
 
 PROJECTS_MIN = 5
@@ -124,37 +111,30 @@ def anonymised_atoms(atoms: Atoms, secret: bytes) -> Anonymised:
 
 def _merged(atoms: Atoms) -> Atoms:
     """The same with `other` for what fewer than five people or projects have."""
+    few = (Withheld.FEW_PEOPLE, Withheld.FEW_PROJECTS)
     for place in (COLUMNS.index(column) for column in MERGED):
         by_value: dict[str, Group] = defaultdict(lambda: defaultdict(Part))
         for (values, person), part in atoms.items():
-            _add(by_value[values[place]], person, part)
-        rare = {value for value, group in by_value.items() if value != UNKNOWN and _is_rare(group)}
+            _add(by_value[values[place]][person], part)
+        rare = {value for value, group in by_value.items() if value != UNKNOWN and _why_not(group) in few}
         if not rare:
             continue
         merged: Atoms = defaultdict(Part)
         for (values, person), part in atoms.items():
             value = OTHER if values[place] in rare else values[place]
-            _add_part(merged[(*values[:place], value, *values[place + 1 :]), person], part)
+            _add(merged[(*values[:place], value, *values[place + 1 :]), person], part)
         atoms = merged
     return atoms
-
-
-def _is_rare(group: Group) -> bool:
-    return _why_not(group) in (Withheld.FEW_PEOPLE, Withheld.FEW_PROJECTS)
 
 
 def _groups(atoms: Atoms, coarse: Mapping[Values, Values]) -> dict[Values, Group]:
     groups: dict[Values, Group] = defaultdict(lambda: defaultdict(Part))
     for (values, person), part in atoms.items():
-        _add(groups[coarse[values]], person, part)
+        _add(groups[coarse[values]][person], part)
     return groups
 
 
-def _add(group: Group, person: int, part: Part) -> None:
-    _add_part(group[person], part)
-
-
-def _add_part(sums: Part, part: Part) -> None:
+def _add(sums: Part, part: Part) -> None:
     sums.projects |= part.projects
     sums.gpu_hours += part.gpu_hours
 

@@ -4,8 +4,6 @@ The first line describes the file, each other one is a row. Words that another s
 fields and GPUs are free within limits; everything else is one of the values that are documented.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -13,6 +11,7 @@ from msgspec import Meta
 
 from analysis.anonymous.bands import COLUMNS, Values
 from analysis.anonymous.month import WithheldPeople
+from wire.classes import in_words
 
 SCHEMA: Final = "kaiku-institutional/1"
 """Columns may be added to this version; any other change gets a new number."""
@@ -67,7 +66,7 @@ class Line(msgspec.Struct, kw_only=True):
     ending: Literal["completed", "not_completed", "failed", "timeout", "out_of_memory", "cancelled", "other", "any"]
     efficiency_class: Annotated[
         Literal["EFFICIENT", "ACCEPTABLE", "INEFFICIENT", "WASTED", "UNKNOWN", "any"],
-        Meta(description="by mean GPU use: at least 70 %, 40 %, 15 %, below; UNKNOWN where it is not judged"),
+        Meta(description=f"by mean GPU use: {in_words()}; UNKNOWN where it is not judged"),
     ]
     gpu_use_percent: Annotated[
         Literal["0-5", "5-15", "15-25", "25-40", "40-55", "55-70", "70-85", "85-100", "unknown", "any"],

@@ -1,7 +1,5 @@
 """One calendar month, anonymised and checked, as it is stored."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 

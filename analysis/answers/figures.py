@@ -11,8 +11,6 @@ No total over findings exists from which the shown ones could be subtracted, and
 named: its first answer changes nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

@@ -1,44 +1,32 @@
 """Reading the months of people's answers: those that are stored, and those that can be closed."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Sequence
+from datetime import date
 
-from collections.abc import Iterator
-from datetime import date, datetime, timedelta
-
-import msgspec
 from django.db.models import Count, DateField, Q, QuerySet
 from django.db.models.functions import TruncMonth
 
 from analysis.answers.figures import FindingAnswers
-from analysis.answers.models import AnswerMonth
 from analysis.models import Feedback
+from analysis.months.selectors import figures_of, latest_figures, month_ends
 from analysis.rollups.selectors import site_zone
-from analysis.site.selectors import CLOSED_AFTER, MONTHS, month_ends
 
 
 def closed_months() -> list[tuple[date, list[FindingAnswers]]]:
     """The latest months that are added up, the newest first."""
-    rows = AnswerMonth.objects.order_by("-first_day").values_list("first_day", "figures")[:MONTHS]
-    return [(day, msgspec.convert(figures, list[FindingAnswers])) for day, figures in rows]
+    return latest_figures("answers", list[FindingAnswers])
 
 
 def answers_of_month(first_day: date) -> list[FindingAnswers] | None:
     """The answers of one month; None while it is not closed, or if nobody answered."""
-    figures = AnswerMonth.objects.filter(first_day=first_day).values_list("figures", flat=True).first()
-    return None if figures is None else msgspec.convert(figures, list[FindingAnswers])
+    return figures_of("answers", first_day, list[FindingAnswers])
 
 
-def months_to_close(now: datetime) -> list[date]:
-    """The first days of months that ended long enough ago, have answers, and are not closed."""
-    last = (now.astimezone(site_zone()) - CLOSED_AFTER).date().replace(day=1)
-    months = [last := (last - timedelta(days=1)).replace(day=1) for _ in range(MONTHS)]
-    closed = set(AnswerMonth.objects.filter(first_day__in=months).values_list("first_day", flat=True))
-    if closed.issuperset(months):
-        return []
-    # One query for all of them: this is asked with every sweep, and months without any answer are never closed.
+def months_with_answers(months: Sequence[date]) -> set[date]:
+    """Those of these months, the oldest first, that have answers: one query, since most months never have any."""
     month_of = TruncMonth("given_at", tzinfo=site_zone(), output_field=DateField())
-    given = set(_given_in(months[-1], months[0]).values_list(month_of, flat=True).distinct().order_by())
-    return [month for month in months if month in given - closed]
+    given = _given_in(months[0], months[-1]).values_list(month_of, flat=True).distinct().order_by()
+    return {month for month in given if month in months}
 
 
 def given_in_month(month: date) -> Iterator[tuple[str, int, int, int]]:

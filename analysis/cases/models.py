@@ -1,7 +1,5 @@
 """Tables of the support queue: one case for each flag, its history, and the requests to share jobs."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 

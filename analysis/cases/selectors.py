@@ -1,7 +1,5 @@
 """Reading the support queue: what staff see of it, and what the owner of a flag is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

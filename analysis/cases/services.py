@@ -3,8 +3,6 @@
 Every change holds the case first and what belongs to it afterwards, so that no two of them wait for each other.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from django.db import transaction

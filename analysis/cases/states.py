@@ -1,7 +1,5 @@
 """The states of a case in the support queue, and what leads from one to another."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 

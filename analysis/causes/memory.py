@@ -1,7 +1,5 @@
 """Memory that ran short, on the GPUs or on the host."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -10,6 +8,7 @@ from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode, confidence, counted, margin_above
 from analysis.naming import gpu_list
 from analysis.thresholds import LIMITS, Limits
+from metrics.series import highest
 
 
 def gpu_memory_pressure(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
@@ -43,12 +42,9 @@ def host_out_of_memory(facts: JobFacts, limits: Limits = LIMITS) -> Finding | No
     evidence: dict[str, float | int | str] = {}
     if np.any(~np.isnan(kills)):
         evidence["oom_kills"] = killed
-    for name, values in (
-        ("peak_memory_gb", facts.hosts.peak_memory_gb),
-        ("memory_limit_gb", facts.hosts.memory_limit_gb),
-    ):
-        if np.any(~np.isnan(values)):
-            evidence[name] = float(np.nanmax(values))
+    for name in ("peak_memory_gb", "memory_limit_gb"):
+        if (most_gb := highest(getattr(facts.hosts, name))) is not None:
+            evidence[name] = most_gb
     return Finding(FindingCode.HOST_OUT_OF_MEMORY, 1.0, evidence)
 
 

@@ -3,8 +3,6 @@
 A rule on power needs modules whose GPUs were all allocated to the job.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from analysis.causes.progress import flat_progress

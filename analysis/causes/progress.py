@@ -1,7 +1,5 @@
 """What logged runs show beside the use of the GPUs: progress that stopped, a loss that is no number, pauses."""
 
-from __future__ import annotations
-
 from analysis.facts import JobFacts
 from analysis.findings import Finding, FindingCode, counted
 from analysis.progress.logged import BusyTime, JobClock

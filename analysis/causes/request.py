@@ -1,7 +1,5 @@
 """What Slurm's record shows about the request and the end of the job."""
 
-from __future__ import annotations
-
 from analysis.causes.power import busy_but_waiting
 from analysis.facts import JobFacts, run_seconds
 from analysis.findings import Finding, FindingCode

@@ -1,7 +1,5 @@
 """Use that is spread unevenly, or over too many of the requested GPUs."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """GPUs that stop for files or for each other: once and permanently, repeatedly, or all the time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The finding where no cause is visible: what was checked and ruled out, so that there is always a next step."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from analysis.causes.stalls import waits_of
@@ -10,7 +8,7 @@ from analysis.facts import JobFacts
 from analysis.findings import Evidence, Finding, FindingCode, counted
 from analysis.module_power import whole_modules
 from analysis.thresholds import LIMITS, Limits
-from metrics.series import Floats
+from metrics.series import highest
 
 LOW_CONFIDENCE = 0.4
 """It names no cause, only what to check next."""
@@ -40,7 +38,7 @@ def _ruled_out(facts: JobFacts, limits: Limits) -> Evidence:
     """The numbers of what was measured and did not explain it; what was not measured is absent."""
     modules, waits = whole_modules(facts), waits_of(facts)
     found = {
-        "peak_memory_fraction": _highest(facts.memory_fractions),
+        "peak_memory_fraction": highest(facts.memory_fractions),
         "busy_host_fraction": facts.busy_host_fraction,
         "power_fraction": None if modules is None else float(np.mean(modules.power_fraction)),
         "busy_cores_per_rank": pinned_cores_per_rank(facts, limits),
@@ -57,7 +55,3 @@ def _in_turn(facts: JobFacts, limits: Limits) -> float | None:
         return None
     total_percent = float(np.sum(use_percent))
     return total_percent if limits.efficient_percent <= total_percent <= 100 else None
-
-
-def _highest(values: Floats) -> float | None:
-    return float(np.nanmax(values)) if np.any(~np.isnan(values)) else None

@@ -1,7 +1,5 @@
 """GPUs that wait for the host, for the work to begin or for the job to end."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from analysis.facts import JobFacts, divide
@@ -85,23 +83,19 @@ def host_oversubscription(facts: JobFacts, limits: Limits = LIMITS) -> Finding |
 
 def late_start(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
     """The GPUs had nothing to do for the first part of the run."""
-    seen = phases(facts, limits)
-    if seen is None:
-        return None
-    return _idle_edge(FindingCode.LATE_START, facts, seen.late_start_s, seen.measured_fraction, limits)
+    return _idle_edge(FindingCode.LATE_START, facts, limits)
 
 
 def idle_tail(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
     """The GPUs had nothing to do for the last part of the run."""
+    return _idle_edge(FindingCode.IDLE_TAIL, facts, limits)
+
+
+def _idle_edge(code: FindingCode, facts: JobFacts, limits: Limits) -> Finding | None:
     seen = phases(facts, limits)
     if seen is None:
         return None
-    return _idle_edge(FindingCode.IDLE_TAIL, facts, seen.idle_tail_s, seen.measured_fraction, limits)
-
-
-def _idle_edge(
-    code: FindingCode, facts: JobFacts, idle_s: float, measured_fraction: float, limits: Limits
-) -> Finding | None:
+    idle_s = seen.late_start_s if code is FindingCode.LATE_START else seen.idle_tail_s
     if facts.elapsed_s <= 0 or idle_s < limits.edge_idle_s:
         return None
     idle_fraction = min(idle_s / facts.elapsed_s, 1.0)
@@ -109,6 +103,6 @@ def _idle_edge(
         return None
     return Finding(
         code,
-        counted(min(facts.coverage_fraction, measured_fraction)),
+        counted(min(facts.coverage_fraction, seen.measured_fraction)),
         {"idle_s": idle_s, "idle_fraction": idle_fraction, "elapsed_s": facts.elapsed_s},
     )

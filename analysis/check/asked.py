@@ -1,7 +1,5 @@
 """A request before it is submitted: what Slurm would give for its options, where it fits, and what it would cost."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +63,7 @@ def asked(cluster: str, options: Mapping[str, str]) -> Asked:
     >>> one.shape.gpus, one.shape.memory_gb, sorted(one.options)
     (2, 64.0, ['--gpus-per-node', '--partition'])
     >>> asked("lumi", {"--gpus": "7", "--gpus-per-node": "4"}).refused
-    '--gpus is not a multiple of --gpus-per-node or --gres'
+    '--gpus is not a multiple of the GPUs of each node.'
     """
     resources = {name: value for name, value in options.items() if name in RESOURCE_OPTIONS}
     partition = partition_of(cluster, resources.get("--partition", "").partition(",")[0])

@@ -1,7 +1,5 @@
 """The earlier runs of the work that a request is for: which count, which had its size, which stands for the next."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -67,15 +65,15 @@ def earlier(runs: Sequence[PastRun], request: Asked, now: datetime) -> Earlier:
 
 def is_same_size(run: PastRun, request: Asked) -> bool:
     """Whether a run had the GPUs and the nodes of a request, and ran on such nodes."""
-    if request.shape is None or request.partition is None:
+    if request.shape is None or run.gpus not in request.allocated_gpus:
         return False
+    return (run.nodes or 1) == request.shape.nodes and is_on_such_nodes(run, request)
+
+
+def is_on_such_nodes(run: PastRun, request: Asked) -> bool:
+    """Whether a run had nodes as they are in the partition of a request."""
     described = partition_of(run.cluster, run.partition)
-    return (
-        run.gpus in request.allocated_gpus
-        and (run.nodes or 1) == request.shape.nodes
-        and described is not None
-        and described.node == request.partition.node
-    )
+    return described is not None and request.partition is not None and described.node == request.partition.node
 
 
 def stands_for(found: Earlier, request: Asked) -> tuple[PastRun | None, str]:

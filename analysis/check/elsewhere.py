@@ -4,8 +4,6 @@ A GPU elsewhere is another one: a run takes there as long as here only by chance
 time, and as such, unless the site measured how much longer or shorter runs are there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

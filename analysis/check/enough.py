@@ -1,7 +1,5 @@
 """A suggestion with the time and the memory that earlier runs show to be needed: never what a risk says cannot work."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from analysis.check.asked import Asked, asked

@@ -1,7 +1,5 @@
 """Why nothing is suggested, as precisely as it is known: the name, the project, the partition, or too few runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from analysis.check.asked import Asked

@@ -4,19 +4,16 @@ Runs of the same size show it as it is. Those of others are compared by what doe
 each GPU, and the time that their work takes at best on the requested GPUs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from analysis.check.asked import Asked
-from analysis.check.earlier import TIMES_MIN, Earlier
+from analysis.check.earlier import TIMES_MIN, Earlier, is_on_such_nodes
 from analysis.comparable import limit_with_headroom_s
 from analysis.thresholds import LIMITS
 from analysis.works.failure_sizes import FailureSize, failure_sizes
 from analysis.works.runs import PastRun
-from jobs.hardware import partition_of
 from jobs.sbatch import Shape
 
 LATEST_MAX = 20
@@ -74,7 +71,7 @@ def risks(found: Earlier, request: Asked) -> tuple[Risk, ...]:
 def _risks_of_other_sizes(found: Earlier, request: Asked) -> list[Risk]:
     """What runs of other sizes on such nodes show for the requested one."""
     shape, same = request.shape, {run.pk for run in found.same_size}
-    others = [run for run in found.runs if run.pk not in same and _is_on_such_nodes(run, request)][:LATEST_MAX]
+    others = [run for run in found.runs if run.pk not in same and is_on_such_nodes(run, request)][:LATEST_MAX]
     if shape is None or not others:
         return []
     if not shape.gpus:
@@ -157,11 +154,6 @@ def _with_memory(risk: Risk | None, peak_gb: float, ended_gb: float) -> Risk | N
     return replace(risk, least=least_gb, needed=float(math.ceil(needed_gb)))
 
 
-def _is_on_such_nodes(run: PastRun, request: Asked) -> bool:
-    place = partition_of(run.cluster, run.partition)
-    return place is not None and request.partition is not None and place.node == request.partition.node
-
-
 def _lacks_gpu_memory(run: PastRun) -> bool:
     return GPU_MEMORY in run.finding_codes.split()
 
@@ -184,11 +176,10 @@ def size_risks(found: Earlier, request: Asked) -> tuple[tuple[str, FailureSize],
     shape = request.shape
     if shape is None:
         return ()
-    sizes = {name: getattr(shape, name) for name in ("gpus", "nodes", "ntasks", "memory_gb", "walltime_s")}
     return tuple(
         (OF_FAILURE[split.failure], split)
         for split in failure_sizes(found.runs)
-        if (size := sizes[split.size]) is not None and (size > split.limit) == split.is_above
+        if (size := getattr(shape, split.size)) is not None and (size > split.limit) == split.is_above
     )
 
 

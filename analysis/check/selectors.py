@@ -1,7 +1,5 @@
 """Reading the earlier runs of the work that somebody is about to submit: their own alone, in a few queries."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -4,8 +4,6 @@ Every number comes from the rules of a report (`analysis.rightsizing`): this mod
 measurements, and leaves out what too few runs show.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -24,6 +22,7 @@ from analysis.check.earlier import (
     TIMES_MIN,
     Earlier,
     compared,
+    is_on_such_nodes,
     stands_for,
 )
 from analysis.check.risks import Risk
@@ -214,7 +213,7 @@ def _of_another_size(request: Asked, found: Earlier, advised_shape: AdvisedShape
     A request that has no more GPUs is changed only where less memory, fewer cores or another partition are billed less.
     """
     shape = request.shape
-    recent = [run for run in found.runs if run.is_comparable and _is_on_such_nodes(run, request)][:RECENT_MAX]
+    recent = [run for run in found.runs if run.is_comparable and is_on_such_nodes(run, request)][:RECENT_MAX]
     if shape is None or not recent:
         return None, OTHER_SIZE
     most = max(map(needed_gpus, recent))
@@ -238,11 +237,6 @@ def _of_another_size(request: Asked, found: Earlier, advised_shape: AdvisedShape
     if not changes or (wanted.gpus == shape.gpus and not _is_billed_less(request, wanted)):
         return None, OTHER_SIZE
     return Suggestion(changes, (), wanted, (), None, like, 0, None, None), ""
-
-
-def _is_on_such_nodes(run: PastRun, request: Asked) -> bool:
-    described = partition_of(run.cluster, run.partition)
-    return described is not None and request.partition is not None and described.node == request.partition.node
 
 
 def _least(one: N | None, other: N | None) -> N | None:

@@ -1,7 +1,5 @@
 """A request and its suggestion within what a partition allows: nothing is suggested that Slurm would refuse."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The table of comments for Slurm's accounting: of runs whose owners opted in, so a small one."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from jobs.models import Job

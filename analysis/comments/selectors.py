@@ -1,8 +1,5 @@
 """Reading the comments for Slurm's accounting, in the order of their positions."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models import Max
@@ -25,7 +22,8 @@ def comment_page(cluster: str, since: int, limit: int) -> CommentPage:
     """The comments behind a position that may be written now; at most `limit`, and fewer if some may not."""
     stored = SlurmComment.objects.filter(cluster=cluster, position__gt=since).order_by("position")
     rows = list(stored.select_related("job__user")[:limit])
-    latest = _latest_attempts(cluster, [row.job.job_id for row in rows])
+    runs = Job.objects.filter(cluster=cluster, job_id__in={row.job.job_id for row in rows}).order_by()
+    latest = dict(runs.values_list("job_id").annotate(Max("attempt")))
     shown = (row for row in rows if may_be_written(row.job) and latest[row.job.job_id] == row.job.attempt)
     return CommentPage(tuple(shown), rows[-1].position or since if rows else since)
 
@@ -46,8 +44,3 @@ def may_be_written(job: Job) -> bool:
         and job.state != REQUEUED
         and job.job_id != job.array_job_id
     )
-
-
-def _latest_attempts(cluster: str, job_ids: Iterable[int]) -> dict[int, int]:
-    runs = Job.objects.filter(cluster=cluster, job_id__in=set(job_ids)).order_by()
-    return dict(runs.values_list("job_id").annotate(Max("attempt")))

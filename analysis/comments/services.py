@@ -1,7 +1,5 @@
 """Writing the comments for Slurm's accounting: with each judgement, in the same transaction."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import transaction
 

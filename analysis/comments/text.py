@@ -1,7 +1,5 @@
 """The comment that Slurm's accounting gets about a run: its class and mean GPU use, and nothing that a person wrote."""
 
-from __future__ import annotations
-
 import math
 
 from analysis.efficiency import EfficiencyClass

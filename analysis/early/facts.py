@@ -1,23 +1,46 @@
 """What is known of a job while it runs: what was measured so far, its last stretch, its limit and its earlier runs.
 
 Pure. Shapes: G GPUs and N nodes as in `run`; NaN is not measured, never zero. All seconds count from the job's start.
+Sessions in which a person works are told by the name of the job, more generously than in reports: a batch job that is
+taken for one gets its word later, a session that is taken for a batch job gets one at lunch.
 """
 
-from __future__ import annotations
-
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from analysis.causes.request import is_interactive
 from analysis.comparable import ComparableRun
-from analysis.early.sessions import is_session
 from analysis.facts import JobFacts, job_facts
 from analysis.progress.logged import LoggedRun
 from jobs.records import JobRecord
 from metrics.series import Floats, RunMetrics
+
+WORD = re.compile(r"[a-z0-9]+")
+SESSION_WORDS = frozenset(
+    {
+        *("interactive", "salloc", "bash", "sh", "zsh", "csh", "tcsh", "fish", "shell", "terminal", "tmux"),
+        *("jupyter", "jupyterlab", "jupyterhub", "notebook", "ipython", "vscode", "codeserver", "rstudio", "marimo"),
+        *("ood", "dashboard", "desktop", "vnc", "xfce"),
+    }
+)
+"""Names of shells, of notebook and editor servers, and of apps of Open OnDemand (`sys/dashboard/sys/…`)."""
+
+
+def is_session(job_name: str) -> bool:
+    """Whether a name is one of a session.
+
+    >>> is_session("jupyter-notebook"), is_session("sys/dashboard/sys/ood_vscode"), is_session("code-server")
+    (True, True, True)
+    >>> is_session("train_v2"), is_session("virtual_screening"), is_session("shock")
+    (False, False, False)
+    """
+    words = WORD.findall(job_name.lower())
+    return not SESSION_WORDS.isdisjoint(words) or any(first + then in SESSION_WORDS for first, then in pairwise(words))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,6 @@
 """What is shown of a running job: use so far, since when it is idle, memory beside its limits, its nodes; pure."""
 
-from __future__ import annotations
-
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -10,7 +8,7 @@ import numpy as np
 
 from analysis.early.facts import EarlyFacts
 from analysis.facts import divide
-from metrics.series import Floats
+from metrics.series import Floats, highest
 
 POINTS_MAX = 60
 """Points of the line of use over time, for a small picture."""
@@ -53,10 +51,6 @@ class RunningFigures:
     use: tuple[float | None, ...]
     longest_silent: tuple[NodeHeard, ...] = ()
 
-    def as_json(self) -> dict[str, Any]:
-        """The same as a JSON object."""
-        return asdict(self)
-
 
 def figures_from(stored: dict[str, Any]) -> RunningFigures | None:
     """Stored figures as a value; None where there are none yet, or where another version stored others."""
@@ -70,7 +64,8 @@ def running_figures(facts: EarlyFacts) -> RunningFigures:
     """The figures of a running job from what was measured so far."""
     run = facts.run
     step_s, use = _line(run.series.util, run.series.step_s)
-    fullest, host = _fullest(run.gpus.peak_mem_gb, run.memory_capacity_gb), _fullest_host(facts)
+    fullest = _fullest(run.gpus.peak_mem_gb, run.memory_capacity_gb)
+    host = _fullest(run.host_peaks_gb, run.hosts.memory_limit_gb)
     worked = np.count_nonzero(run.did_work) if run.gpus.count else None
     return RunningFigures(
         until_s=run.elapsed_s,
@@ -120,24 +115,15 @@ def _line(util: Floats, step_s: float) -> tuple[float, tuple[float | None, ...]]
 
 
 def _fullest(used_gb: Floats, capacity_gb: Floats) -> tuple[float | None, float | None]:
-    """Peak and capacity of the GPU whose peak is the largest share of it."""
+    """Peak and capacity of the GPU or node whose peak is the largest share of it; without one the largest peak."""
     shares = divide(used_gb, capacity_gb)
     if not np.any(~np.isnan(shares)):
-        return _known(float(np.nanmax(used_gb))) if np.any(~np.isnan(used_gb)) else None, None
+        return highest(used_gb), None
     place = int(np.nanargmax(shares))
     return float(used_gb[place]), float(capacity_gb[place])
-
-
-def _fullest_host(facts: EarlyFacts) -> tuple[float | None, float | None]:
-    """Peak and limit of the node whose host memory is fullest; without a limit the largest peak."""
-    return _fullest(facts.run.host_peaks_gb, facts.run.hosts.memory_limit_gb)
 
 
 def _longest_silent(facts: EarlyFacts) -> tuple[NodeHeard, ...]:
     until_s = np.nan_to_num(facts.recent.until_s, nan=0.0)
     order = np.argsort(until_s, kind="stable")[:NODES_NAMED_MAX]
     return tuple(NodeHeard(facts.run.nodes[place], float(until_s[place])) for place in order)
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else value

@@ -1,7 +1,5 @@
 """What an early word is about: a code, a confidence and evidence in numbers. Prose is in `reports.early`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

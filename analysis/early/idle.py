@@ -1,7 +1,5 @@
 """GPUs of a running job that have no work: all of them for a while, all of them from the start, or some of them."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

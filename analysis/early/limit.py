@@ -1,7 +1,5 @@
 """A time limit that ends a running job before its work is done: by its logged progress, or by its earlier runs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from analysis.causes.progress import clock_of

@@ -1,7 +1,5 @@
 """Memory of a running job that heads for its end: the host's by a line with its error, the GPUs' likewise."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from analysis.early.facts import EarlyFacts

@@ -1,7 +1,5 @@
 """Tables of jobs that still run: what was measured of them so far, and the early words about them."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from jobs.models import Project, ShownText, User

@@ -1,7 +1,5 @@
 """The rules of early words: one pure function each, few and sure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from analysis.early.facts import EarlyFacts

@@ -1,7 +1,5 @@
 """Reading jobs that still run: which are due for a look, what is known of one, and whose running jobs a person sees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -15,10 +13,10 @@ from analysis.early.thresholds import EARLY_RULES_VERSION
 from analysis.early.won import PastWord
 from analysis.progress.logged import LoggedRun
 from analysis.selectors import comparable_runs
+from jobs.billing import cost_of
 from jobs.experiments.selectors import logged_while_running
 from jobs.hardware import partition_of
 from jobs.models import Job, QueuedJob
-from jobs.queue.costs import cost_of
 from jobs.queue.selectors import fresh_readings, held_by, listed_in
 from jobs.records import JobRecord
 from jobs.runs.services import key_of_work

@@ -1,8 +1,7 @@
 """The sweep of running jobs: which of them were measured, what is shown of each, and the early words about them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -27,9 +26,9 @@ from analysis.early.selectors import (
 )
 from analysis.early.thresholds import EARLY_RULES_VERSION
 from jobs.expiry.services import remove_rows
-from jobs.failures.services import Work, attempt_each
 from jobs.models import QueuedJob
 from jobs.queue.selectors import fresh_readings
+from jobs.work_queue.services import Work, attempt_each
 
 KEY = ("cluster", "job_id", "attempt")
 NOTED = ("user", "project", "started_at", "new_revision", "gpu_hours_per_hour", "left_at")
@@ -87,7 +86,7 @@ def look_at(run_pk: int, now: datetime) -> int:
         revision = run.new_revision
         facts = facts_of(run, job, now)
         _store_words(run, job, facts, early_findings(facts), now)
-        run.figures, run.revision = running_figures(facts).as_json(), revision
+        run.figures, run.revision = asdict(running_figures(facts)), revision
         run.rules_version, run.looked_at = EARLY_RULES_VERSION, now
         run.save(update_fields=["figures", "revision", "rules_version", "looked_at"])
     return 1

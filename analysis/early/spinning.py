@@ -1,7 +1,5 @@
 """GPUs of a running job that show as busy and draw little power: kernels that wait in a loop that never ends."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +12,7 @@ from analysis.early.stretches import is_heard, is_worth_a_word, mean_use
 from analysis.early.thresholds import EARLY_LIMITS, EarlyLimits
 from analysis.facts import divide
 from analysis.findings import confidence, margin_above, margin_below
-from analysis.module_power import gpus_per_module
+from analysis.module_power import gpus_per_module, highest_of
 from analysis.progress.logged import progress_s
 from analysis.progress.stops import stayed_busy, stopped
 from analysis.validation import module_groups
@@ -83,7 +81,7 @@ def _last_power(facts: EarlyFacts, limits: EarlyLimits) -> LastPower | None:
     use = _use_over(facts, np.minimum(spans_s, limits.spinning_s))
     module, gpus = module_groups(run.gpus)
     lowest, steady = _lowest(module, gpus.size, use), _lowest(module, gpus.size, _steady_fraction(facts, limits))
-    watts, cap_w = _highest(module, power_w), _highest(module, run.gpus.power_cap_w)
+    watts, cap_w = highest_of(module, power_w), highest_of(module, run.gpus.power_cap_w)
     if run.partition is not None:
         cap_w = np.where(np.isnan(cap_w), run.partition.node.module_power_cap_w, cap_w)
     is_known = (gpus == gpus_per_module(run)) & (watts > 0) & (cap_w > 0) & np.isfinite(lowest)
@@ -170,13 +168,6 @@ def _lowest(module: NDArray[np.int64], modules: int, values: Floats) -> Floats:
     lowest = np.full(modules, np.inf)
     np.minimum.at(lowest, module, np.where(np.isnan(values), -np.inf, values))
     return lowest
-
-
-def _highest(module: NDArray[np.int64], values: Floats) -> Floats:
-    """The highest known value of each module `(M,)`, NaN where none is known."""
-    highest = np.full(int(module.max()) + 1, np.nan)
-    np.fmax.at(highest, module, values)
-    return highest
 
 
 def _of_job(facts: EarlyFacts) -> dict[str, float | int | str]:

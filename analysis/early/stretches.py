@@ -3,8 +3,6 @@
 Shapes as in `analysis.early.facts`. A part of the timeline that was not measured is neither work nor idle time.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The thresholds of early words, each with its source."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 EARLY_RULES_VERSION = "early-4"

@@ -1,7 +1,5 @@
 """How far a logged run is and how far it has to go: its counter, and the total that its parameters name; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -9,7 +7,7 @@ import numpy as np
 
 from analysis.early.thresholds import EarlyLimits
 from analysis.progress.counter import Counter, counter_of, step_counter
-from analysis.progress.logged import JobClock, LoggedRun, ordered
+from analysis.progress.logged import JobClock, LoggedRun, within_job
 from analysis.progress.names import EPOCH_NAMES, STEP_NAMES, Unit, counted_unit, is_of_evaluation, words_of
 from jobs.experiments.points import Floats, Series
 
@@ -43,7 +41,7 @@ def progress_of(run: LoggedRun, clock: JobClock, limits: EarlyLimits) -> Progres
     """How far a run is; None where its total is not known, or where it may end before it by design."""
     if any(_is_on(name, text) for name, text in run.params.items()):
         return None
-    series = dict(_within(run.series, clock))
+    series = within_job(run, clock)
     for unit, counter in (
         (Unit.STEPS, step_counter(series)),
         (Unit.EPOCHS, _epoch_counter(series)),
@@ -61,15 +59,6 @@ def _progress(counter: Counter, clock: JobClock, total: float) -> Progress:
     at_s = (counter.times_ms - clock.start_ms) / 1000
     slack = 1.0 if counter.unit is Unit.EPOCHS else 0.0
     return Progress(counter.unit, at_s, counter.counts, total, slack)
-
-
-def _within(series: Mapping[str, Series], clock: JobClock) -> Iterator[tuple[str, Series]]:
-    for name, one in series.items():
-        points = ordered(one)
-        seconds = clock.seconds(points)
-        kept = points.taken((seconds >= 0) & (seconds <= clock.elapsed_s))
-        if len(kept):
-            yield name, Series(kept, one.digest)
 
 
 def _epoch_counter(series: Mapping[str, Series]) -> Counter | None:

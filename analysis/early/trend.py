@@ -1,7 +1,5 @@
 """A line through the end of a course of memory: when it reaches a limit, with the error of the fit; pure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What was left of a job that was cancelled after an early word: time until its limit, and its bill; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

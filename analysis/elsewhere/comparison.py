@@ -4,18 +4,15 @@ Both sides are anonymised rows, in which each combination is shared by at least 
 more. A row is one person with runs of one kind, so nobody counts more for running much.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from analysis.anonymous.bands import ANY, COLUMNS, OTHER, UNKNOWN, Values, coarse_gpus
+from wire.classes import FROM_PERCENT, bands
 
 DIMENSIONS = ("partition_type", "gpus", "program")
-CLASSES = ("EFFICIENT", "ACCEPTABLE", "INEFFICIENT", "WASTED")
-CLASS_BANDS = {"EFFICIENT": "70-100", "ACCEPTABLE": "40-70", "INEFFICIENT": "15-40", "WASTED": "0-15"}
-"""The use of a class in percent (domain, section 2)."""
+CLASS_BANDS = bands()
 
 ROWS_MIN = 5
 """A group with fewer rows is not shown; as combinations have five, these are files of another make."""
@@ -80,7 +77,7 @@ def _side(groups: Groups) -> Side | None:
     if rows < ROWS_MIN:
         return None
     classes, endings = _counts(groups, "efficiency_class"), _counts(groups, "ending")
-    judged = {name: classes[name] for name in CLASSES}
+    judged = {name: classes[name] for name in FROM_PERCENT}
     return Side(
         rows=rows,
         judged=sum(judged.values()),

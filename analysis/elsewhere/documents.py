@@ -4,8 +4,6 @@ Documents are those of `kaiku-learning/1`, or ASBA's `PerformanceFeedback`, whic
 them. Who ran it is a number that is made while a file is read; names of people, projects and jobs are not kept.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from typing import Annotated, Literal
@@ -13,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from analysis.anonymous.bands import UNKNOWN, ProgramOf, Run
+from analysis.anonymous.bands import UNKNOWN, ProgramOf, Run, partition_type
 from analysis.anonymous.lines import Code, Label
 
 Name = Annotated[str, Meta(min_length=1, max_length=256)]
@@ -100,7 +98,7 @@ def run_of(document: LearningDocument, person: int, project: int, program_of: Pr
         gpu_hours=billed if billed is not None else (hours or 0.0) * (hardware.gpus or execution.node_count or 1),
         program=program_of(document.job_metadata.job_name or "") or UNKNOWN,
         gpu=hardware.gpu_name or UNKNOWN,
-        partition_type=_partition_type(hardware.is_exclusive),
+        partition_type=partition_type(hardware.is_exclusive),
         gpus=hardware.gpus,
         run_time_h=hours,
         state=execution.state or ("COMPLETED" if execution.success else "FAILED"),
@@ -109,10 +107,6 @@ def run_of(document: LearningDocument, person: int, project: int, program_of: Pr
         gpu_memory_percent=None if memory is None else 100 * memory,
         finding=judged.findings[0].code if judged.findings else "none",
     )
-
-
-def _partition_type(is_exclusive: bool | None) -> str:
-    return UNKNOWN if is_exclusive is None else "whole_nodes" if is_exclusive else "shared"
 
 
 def run_time_h(execution: Execution) -> float | None:

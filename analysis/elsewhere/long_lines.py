@@ -1,7 +1,5 @@
 """Reading lines of a file that somebody else made: in bounded memory, however long a line is."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from typing import BinaryIO

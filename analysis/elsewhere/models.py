@@ -1,7 +1,5 @@
 """Table of what other sites shared: anonymised rows by month."""
 
-from __future__ import annotations
-
 from django.db import models
 
 

@@ -6,8 +6,6 @@ Learning documents name people: they are anonymised here like a month of this si
 file, and the names end with this call.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

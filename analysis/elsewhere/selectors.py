@@ -1,7 +1,5 @@
 """Reading what other sites shared, beside the anonymised rows of this site."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date

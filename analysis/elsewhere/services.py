@@ -1,7 +1,5 @@
 """Storing what other sites shared, and removing it."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +13,8 @@ from analysis.anonymous.services import SECRET_BYTES
 from analysis.elsewhere.models import ElsewhereMonth
 from analysis.elsewhere.reading import FileFormatError, Imported, read
 from analysis.feedback import GROUP_USERS_MIN
+from analysis.months.selectors import next_month
 from analysis.rollups.selectors import site_zone
-from analysis.site.selectors import next_month
 from jobs.audit.services import Action, Actor, Kind, record_change
 
 NO_ROWS = "no rows; nothing stored"

@@ -1,7 +1,5 @@
 """The table of advisory flags: one row from the day it was raised; a cleared one stays as its history."""
 
-from __future__ import annotations
-
 import msgspec
 from django.db import models
 from django.db.models import Q

@@ -4,8 +4,6 @@ A flag is advice: it changes no job and no account. Counted are the runs that ev
 (`JudgedRun.uncounted_reason` is empty) if they were also measured; runs that only their owner reported never are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -14,14 +12,12 @@ from fractions import Fraction
 
 import msgspec
 
-from analysis.efficiency import EfficiencyClass
+from analysis.efficiency import LOW, MEASURED
 from analysis.history.run_sums import RunSums
 
 RULES_VERSION = "1"
 """Stored with each flag; to be raised with any change of `step_of` or of what `counted_in` counts."""
 
-LOW = (EfficiencyClass.INEFFICIENT.value, EfficiencyClass.WASTED.value)
-MEASURED = (EfficiencyClass.EFFICIENT.value, EfficiencyClass.ACCEPTABLE.value, *LOW)
 PARTS_OF_AN_HOUR = 1_000_000
 """Sums are compared in whole millionths of a GPU-hour, so that adding up floats moves nobody over a threshold."""
 

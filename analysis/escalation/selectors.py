@@ -1,23 +1,22 @@
 """Reading flags: who sees which, which subjects a sweep checks, and the sums that it checks."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
+from analysis.efficiency import LOW, MEASURED
 from analysis.escalation.models import Flag
-from analysis.escalation.rules import DEFAULTS, LOW, MEASURED, Evidence, FlagLimits
+from analysis.escalation.rules import DEFAULTS, Evidence, FlagLimits
 from analysis.history.periods import Period, last_days
-from analysis.history.run_sums import JudgedRun, RunSums, add_run, add_sums, first_and_last
+from analysis.history.run_sums import DAY, JudgedRun, RunSums, add_run, add_sums, first_and_last
 from analysis.models import JobEfficiency
 from analysis.rollups.models import PersonDay, ProjectDay, RollUpDue, WorkDay
-from analysis.rollups.selectors import READ, Part, days_of, due_days, judged_runs, site_zone, unpacked
+from analysis.rollups.selectors import READ, Part, days_of, due_days, judged_runs, site_zone, start_of, unpacked
 from jobs.models import Job, JobShare, User
 from jobs.selectors import BY_SITE, Reach
 
@@ -93,39 +92,31 @@ def work_names(flags: list[Flag]) -> dict[str, str]:
 
 def users_to_check(now: datetime, limits: FlagLimits) -> list[int]:
     """The people whose flag may be raised or cleared: enough is unused, or they have one, or sums are changing."""
-    first, last = first_and_last(window(now, limits))
-    stored = PersonDay.objects.filter(BY_SITE, day__range=(first, last)).values_list("user_id")
-    raised = Flag.objects.filter(IS_OPEN, kind=Flag.Kind.USER).values_list("user_id", flat=True)
-    changing = RollUpDue.objects.filter(day__range=(first, last)).values_list("user_id", flat=True)
-    return sorted({user for (user, *_) in _heavy(stored, limits)} | set(raised) | set(changing))
+    raised = Flag.objects.filter(IS_OPEN, kind=Flag.Kind.USER)
+    return _to_check("user_id", PersonDay.objects.filter(BY_SITE), raised, now, limits)
 
 
 def projects_to_check(now: datetime, limits: FlagLimits) -> list[int]:
     """The same of projects and their works; a work reaches no threshold that its project does not reach."""
-    first, last = first_and_last(window(now, limits))
-    stored = ProjectDay.objects.filter(day__range=(first, last)).values_list("project_id")
-    raised = Flag.objects.filter(IS_OPEN).exclude(kind=Flag.Kind.USER).values_list("project_id", flat=True)
-    changing = RollUpDue.objects.filter(day__range=(first, last)).values_list("project_id", flat=True)
-    return sorted({project for (project, *_) in _heavy(stored, limits)} | set(raised) | set(changing))
+    raised = Flag.objects.filter(IS_OPEN).exclude(kind=Flag.Kind.USER)
+    return _to_check("project_id", ProjectDay.objects.all(), raised, now, limits)
 
 
-def _heavy(days: QuerySet[Any, Any], limits: FlagLimits) -> QuerySet[Any, Any]:
-    """Of rows grouped by subject those that may reach the thresholds; rounding decides nothing here."""
-    summed = days.annotate(counted=Sum("jobs"), unused=Sum("wasted_gpu_hours")).order_by()
-    found: QuerySet[Any, Any] = summed.filter(
-        counted__gte=limits.jobs_min, unused__gt=limits.unused_gpu_hours_min - 0.01
-    )
-    return found
+def _to_check(
+    subject: str, days: QuerySet[Any], raised: QuerySet[Flag], now: datetime, limits: FlagLimits
+) -> list[int]:
+    within = {"day__range": first_and_last(window(now, limits))}
+    summed = days.filter(**within).values_list(subject)
+    summed = summed.annotate(counted=Sum("jobs"), unused=Sum("wasted_gpu_hours")).order_by()
+    # Rounding decides nothing here.
+    heavy = summed.filter(counted__gte=limits.jobs_min, unused__gt=limits.unused_gpu_hours_min - 0.01)
+    changing = RollUpDue.objects.filter(**within).values_list(subject, flat=True)
+    return sorted({key for key, *_ in heavy} | set(raised.values_list(subject, flat=True)) | set(changing))
 
 
-def sums_of_user(user: int, period: Period) -> RunSums:
-    """The runs of one person in all projects that Slurm recorded."""
-    return days_of([Part(user=user, by_site=True)], period).total(period)
-
-
-def sums_of_project(project: int, period: Period) -> RunSums:
-    """The runs of one project that Slurm recorded."""
-    return days_of([Part(project=project, by_site=True)], period).total(period)
+def sums_of(period: Period, *, user: int | None = None, project: int | None = None) -> RunSums:
+    """The runs of one person in all projects, or of one project, that Slurm recorded."""
+    return days_of([Part(user, project, by_site=True)], period).total(period)
 
 
 def sums_of_works(project: int, period: Period) -> dict[tuple[int, str], RunSums]:
@@ -146,14 +137,10 @@ def sums_of_works(project: int, period: Period) -> dict[tuple[int, str], RunSums
 def counted_runs(flag: Flag) -> QuerySet[JobEfficiency]:
     """The runs that the sums of a flag rest on since its last check, by the conditions of `rules.counted_in`."""
     evidence = flag.at_last
-    first, last = (
-        datetime(day.year, day.month, day.day, tzinfo=site_zone())
-        for day in (evidence.first_day, evidence.last_day + timedelta(days=1))
-    )
     found = JobEfficiency.objects.filter(
         BY_SITE,
-        ended_at__gte=first,
-        ended_at__lt=last,
+        ended_at__gte=start_of(evidence.first_day),
+        ended_at__lt=start_of(evidence.last_day + DAY),
         uncounted_reason="",
         ended_early=False,
         efficiency_class__in=MEASURED,

@@ -1,7 +1,5 @@
 """Raising and clearing flags: a sweep checks every subject that may have changed, one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
@@ -18,16 +16,15 @@ from analysis.escalation.selectors import (
     IS_OPEN,
     flag_limits,
     projects_to_check,
-    sums_of_project,
-    sums_of_user,
+    sums_of,
     sums_of_works,
     users_to_check,
     window,
 )
 from analysis.history.run_sums import RunSums, first_and_last
 from jobs.expiry.services import remove_rows
-from jobs.failures.services import Work, attempt_each
-from jobs.models import Project
+from jobs.selectors import project_name
+from jobs.work_queue.services import Work, attempt_each
 
 OF_PEOPLE, OF_PROJECTS = "flag of a person", "flags of a project"
 """The kinds of work under which a failure is recorded; the key is the account or the project."""
@@ -36,24 +33,16 @@ OF_PEOPLE, OF_PROJECTS = "flag of a person", "flags of a project"
 def escalate(now: datetime) -> int:
     """Raise and clear every flag that is due; how many. What fails for one subject affects no other."""
     limits = flag_limits()
-    people = Work(OF_PEOPLE, partial(check_user, now=now), is_recurring=True, name=_account_name)
-    projects = Work(OF_PROJECTS, partial(check_project, now=now), is_recurring=True, name=_project_name)
+    people = Work(OF_PEOPLE, partial(check_user, now=now), is_recurring=True, name=lambda user: f"account {user}")
+    projects = Work(OF_PROJECTS, partial(check_project, now=now), is_recurring=True, name=project_name)
     changed = attempt_each(people, [users_to_check(now, limits)], now).done
     return changed + attempt_each(projects, [projects_to_check(now, limits)], now).done
-
-
-def _account_name(user: int) -> str:
-    return f"account {user}"
-
-
-def _project_name(project: int) -> str:
-    return Project.objects.get(pk=project).name
 
 
 def check_user(user: int, now: datetime) -> int:
     """Raise or clear the flag of one person; 1 where it changed."""
     limits = flag_limits()
-    return _check({"kind": Flag.Kind.USER, "user_id": user}, sums_of_user(user, window(now, limits)), now, limits)
+    return _check({"kind": Flag.Kind.USER, "user_id": user}, sums_of(window(now, limits), user=user), now, limits)
 
 
 def check_project(project: int, now: datetime) -> int:
@@ -61,17 +50,13 @@ def check_project(project: int, now: datetime) -> int:
     limits = flag_limits()
     period = window(now, limits)
     whole = {"kind": Flag.Kind.PROJECT, "project_id": project}
-    changed = _check(whole, sums_of_project(project, period), now, limits)
+    changed = _check(whole, sums_of(period, project=project), now, limits)
     works = sums_of_works(project, period)
-    for user, key in sorted({*works, *_flagged_works(project)}):
+    flagged = Flag.objects.filter(IS_OPEN, kind=Flag.Kind.WORK, project=project, user__isnull=False)
+    for user, key in sorted({*works, *flagged.values_list("user_id", "work_key")}):
         work = {"kind": Flag.Kind.WORK, "user_id": user, "project_id": project, "work_key": key}
         changed += _check(work, works.get((user, key), RunSums()), now, limits)
     return changed
-
-
-def _flagged_works(project: int) -> Iterator[tuple[int, str]]:
-    rows = Flag.objects.filter(IS_OPEN, kind=Flag.Kind.WORK, project=project, user__isnull=False)
-    yield from rows.values_list("user_id", "work_key")
 
 
 def _check(subject: dict[str, Any], sums: RunSums, now: datetime, limits: FlagLimits) -> int:

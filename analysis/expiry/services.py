@@ -1,11 +1,10 @@
 """Removing timelines after their retention; a mark stores the progress, so that nothing is checked twice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 
-from analysis.models import SweepMark
+from analysis.marks.selectors import swept_until
+from analysis.marks.services import mark_swept
 from metrics.expiry.services import empty_series
 
 SERIES = "series"
@@ -17,7 +16,6 @@ def thin_measurements(before: datetime) -> Iterator[int]:
     Yields how many summaries after each batch. The judgements of their runs do not change from then on
     (`analysis.selectors.fresh_assessment`).
     """
-    mark, _ = SweepMark.objects.get_or_create(name=SERIES)
-    for emptied, done_until in empty_series(mark.at, before):
-        SweepMark.objects.filter(pk=mark.pk).update(at=done_until)
+    for emptied, done_until in empty_series(swept_until(SERIES), before):
+        mark_swept(SERIES, done_until)
         yield emptied

@@ -1,9 +1,8 @@
 """Tables of the automatic export of runs: what waits to be written, and what is being written together."""
 
-from __future__ import annotations
-
 from django.db import models
 
+from analysis.marks.models import Noted
 from jobs.models import Job
 
 
@@ -23,15 +22,13 @@ class ExportBatch(models.Model):
         return f"{self.pk} of {self.opened_at:%Y-%m-%d %H:%M}"
 
 
-class ExportDue(models.Model):
-    """A run with a new judgement, or newly compared with its predictions, that was not written yet; repeats are normal.
+class ExportDue(Noted):
+    """A run with a new judgement, or newly compared with its predictions, that was not written yet.
 
-    Written with what changed, in its transaction, and never waited for: it has no constraint, and a run may be
-    deleted meanwhile. A row that is committed late is found all the same, because no mark of time is passed.
+    A run may be deleted meanwhile.
     """
 
     job = models.ForeignKey(Job, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
-    noted_at = models.DateTimeField()
     batch = models.ForeignKey(ExportBatch, on_delete=models.CASCADE, null=True, related_name="due")
 
     def __str__(self) -> str:

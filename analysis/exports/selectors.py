@@ -1,7 +1,5 @@
 """Reading what waits to be exported."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from datetime import datetime
 

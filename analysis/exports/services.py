@@ -1,7 +1,5 @@
 """Keeping what waits to be exported: a judgement notes its run, and a sweep takes the noted ones in batches."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from itertools import islice

@@ -1,7 +1,5 @@
 """The causes that cost most over many runs; each run counts once, under the first of its causes."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ What is open is not simply what was not credited: a request that was there befor
 it, and leaves nothing open; and what one run did not follow, the next may have.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The periods of the history: months, and the last days, in steps of days or weeks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 

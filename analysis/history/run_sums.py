@@ -4,8 +4,6 @@ Sums of different days, people and projects add up to those of a period. The use
 whole percent, so that a median stays exact to one point whatever is added up.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -59,7 +57,7 @@ class RunSums(msgspec.Struct, array_like=True):
     `uncounted_*` are runs that no statistic counts; everything else is of the counted ones. `use` is whole percent of
     mean use -> runs. `measured_gpu_hours` are of the runs with a known use, `used_gpu_hours` the same times their use.
     `starts` is the local hour of the start, counted from Monday 00:00 -> (measured runs, sum of their use in percent).
-    `energy_gpu_hours` are of the runs whose GPUs' energy is known, `energy_j`; 0 in days added up before it was stored.
+    `energy_gpu_hours` are of the runs whose GPUs' energy is known, `energy_j`.
     """
 
     classes: dict[str, ClassSums] = {}

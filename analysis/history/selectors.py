@@ -3,8 +3,6 @@
 Every function costs a fixed number of queries, whatever the number of runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,23 +10,10 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-from django.db.models import (
-    Case,
-    CharField,
-    Count,
-    F,
-    Max,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    Sum,
-    TextField,
-    When,
-)
+from django.db.models import Case, CharField, Count, F, Max, OuterRef, Q, QuerySet, Subquery, Sum, TextField, When
 from django.db.models.functions import Cast
 
-from analysis.efficiency import EfficiencyClass
+from analysis.efficiency import LOW
 from analysis.findings import Finding, FindingCode
 from analysis.history.costs import CostlyCause, FirstCause, costly_causes
 from analysis.history.open_savings import OpenSavings, StatedRun, open_savings
@@ -38,6 +23,7 @@ from analysis.history.sums import trend_period
 from analysis.models import FindingRow, JobEfficiency, RecommendationRow
 from analysis.rollups.selectors import GroupSums, Part, days_of, sums_by_member, sums_by_work
 from analysis.thresholds import RULES_VERSION
+from analysis.works.patterns import WithoutUse
 from jobs.models import Job, Project, User
 from jobs.sbatch import Shape
 
@@ -52,7 +38,6 @@ JUDGED_COLUMNS = ("job_id", "pk", "ended_at", "allocated_gpus", "saved_gpu_hours
 ENDED, SAVED = JUDGED_COLUMNS.index("ended_at"), JUDGED_COLUMNS.index("saved_gpu_hours")
 OF_SHAPE = ("node_count", "cpus_allocated", "memory_requested_gb", "walltime_requested_s", "partition")
 NO_GPU_USE = FindingCode.NO_GPU_USE.value
-LOW = (EfficiencyClass.INEFFICIENT.value, EfficiencyClass.WASTED.value)
 LEFT = "no longer a member"
 
 
@@ -197,18 +182,11 @@ def costly_causes_in(part: Q, period: Period, limit: int) -> list[CostlyCause]:
 
 
 @dataclass(frozen=True)
-class UnusedWork:
-    """The counted runs of one work that used no GPU: `runs` of all `of`; `latest_pk` is the latest of them.
-
-    `is_over`: a later counted run of the work used its GPUs.
-    """
+class UnusedWork(WithoutUse):
+    """The counted runs of one work that used no GPU; `latest_pk` is the latest of them."""
 
     work: str
-    runs: int
-    of: int
-    gpu_hours: float
     latest_pk: int
-    is_over: bool
 
 
 def works_without_gpu_use(part: Q, period: Period, works: Collection[str] | None = None) -> list[UnusedWork]:
@@ -222,7 +200,7 @@ def works_without_gpu_use(part: Q, period: Period, works: Collection[str] | None
     all_runs = counted.filter(work__in=found).values_list("work").annotate(Count("pk"), Max("ended_at"))
     of = {work: row for work, *row in all_runs}
     shown = [
-        UnusedWork(work, runs, of[work][0], hours or 0.0, pk, is_over=of[work][1] > last_at)
+        UnusedWork(runs, of[work][0], hours or 0.0, of[work][1] > last_at, work, pk)
         for work, (runs, hours, last_at, pk) in found.items()
         if work in of
     ]

@@ -1,18 +1,47 @@
 """What the sums of days say about a period; uncounted runs are left out of everything but their own number."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from analysis.efficiency import EfficiencyClass
-from analysis.history.overview import Overview, Sums, overview
 from analysis.history.periods import Period
 from analysis.history.run_sums import HOURS_A_DAY, Days, RunSums, median_use
 from analysis.history.trend import Trend, trend
 
 TREND_WEEKS = 12
+
+
+@dataclass(frozen=True)
+class ClassShare:
+    """One class among the counted runs; the fraction is 0..1 of all of them."""
+
+    name: EfficiencyClass
+    jobs: int
+    gpu_hours: float
+    jobs_fraction: float
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Counted runs of a period; `uncounted` were too short or ended by the system.
+
+    `potential_gpu_hours` is what the advice on each run would have saved, `median_util` None where nothing was
+    measured.
+    """
+
+    jobs: int
+    uncounted: int
+    shares: tuple[ClassShare, ...]
+    gpu_hours: float
+    wasted_gpu_hours: float
+    potential_gpu_hours: float
+    median_util: float | None
+
+    @property
+    def wasted_fraction(self) -> float | None:
+        """The unused part of the GPU-hours, 0..1."""
+        return self.wasted_gpu_hours / self.gpu_hours if self.gpu_hours else None
 
 
 @dataclass(frozen=True)
@@ -41,13 +70,21 @@ class FrequentFinding:
 
 
 def overview_of(days: Days, period: Period) -> Overview:
-    """Classes, hours, waste, potential and the median use of a period."""
+    """The counted runs of a period: the classes in their order, each with its share, and their sums."""
     total = days.total(period)
-    by_class = [
-        Sums(name, row.jobs, row.gpu_hours, row.wasted_gpu_hours, row.saved_gpu_hours)
-        for name, row in total.classes.items()
-    ]
-    return overview(by_class, total.uncounted_jobs, median_use(total.use))
+    return Overview(
+        jobs=total.jobs,
+        uncounted=total.uncounted_jobs,
+        shares=tuple(
+            ClassShare(name, row.jobs, row.gpu_hours, row.jobs / total.jobs)
+            for name in EfficiencyClass
+            if (row := total.classes.get(name.value))
+        ),
+        gpu_hours=total.gpu_hours,
+        wasted_gpu_hours=total.wasted_gpu_hours,
+        potential_gpu_hours=total.saved_gpu_hours,
+        median_util=median_use(total.use),
+    )
 
 
 def steps_of(days: Days, period: Period) -> tuple[Step, ...]:

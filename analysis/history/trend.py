@@ -1,7 +1,5 @@
 """Whether GPU use gets better: the Theil-Sen slope of weekly medians, accepted only if a sign test is significant."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

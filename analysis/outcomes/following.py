@@ -9,8 +9,6 @@ nothing, and a run that failed shows what following did. There it is what the ne
 works leaves nothing of it, whoever thought of it first, and one that failed is no better request.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -18,9 +16,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
-from statistics import median
 
-from analysis.comparable import SAME_WORK_MAX
+from analysis.comparable import SAME_WORK_MAX, known_median
 from jobs.sbatch import Shape
 
 REACHED_FRACTION = 0.9
@@ -32,7 +29,6 @@ PARTLY_FRACTION = 0.5
 MEASURED_WORK_PERCENT_MIN = 5.0
 """Below this use busy GPU-hours do not say how much a run did: its run time does."""
 
-DIMENSIONS = ("gpus", "partition", "nodes", "cores", "memory", "time")
 OF_KIND = {
     "gpus": ("gpus", "partition", "nodes", "cores", "memory"),
     "host_memory": ("memory", "cores"),
@@ -227,16 +223,11 @@ def _followed(run: AdvisedRun, advice: Advice, later: Sequence[AdvisedRun], *, i
         realised_gpu_hours=sum(saved) if saved else None,
         first_pk=followers[0].pk if followers else None,
         first_at=followers[0].ended_at if followers else None,
-        util_percent_after=_median([other.util_percent for other in shown]),
-        gpu_hours_after=_median([other.gpu_hours for other in shown]),
-        run_s_after=_median([other.run_s for other in shown]),
+        util_percent_after=known_median([other.util_percent for other in shown]),
+        gpu_hours_after=known_median([other.gpu_hours for other in shown]),
+        run_s_after=known_median([other.run_s for other in shown]),
     )
     return _Followed(run, outcome, saved_by)
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
 
 
 def _value(shape: Shape, dimension: str) -> object:

@@ -1,9 +1,8 @@
 """Tables of what became of advice: one row for each recommendation, and the months of the site."""
 
-from __future__ import annotations
-
 from django.db import models
 
+from analysis.marks.models import Noted
 from analysis.outcomes.following import Status
 from jobs.models import Job, Project, User
 
@@ -99,29 +98,11 @@ class AdviceDay(models.Model):
         return f"{self.kind} for {self.user_id} on {self.day}"
 
 
-class AdviceDue(models.Model):
-    """A work with a new judgement since its outcomes were determined; repeats are normal.
-
-    Written with the judgement, in its transaction, and never waited for: it has no constraint.
-    """
+class AdviceDue(Noted):
+    """A work with a new judgement since its outcomes were determined."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_constraint=False)
     work_key = models.CharField(max_length=32)
-    noted_at = models.DateTimeField()
 
     def __str__(self) -> str:
         return f"{self.work_key} of {self.user_id}"
-
-
-class AdviceMonth(models.Model):
-    """How good the advice of one calendar month was, a list of `quality.RuleFigures` as JSON; never changed.
-
-    Like `analysis.site.models.SiteMonth` it refers to no person and stays the same whoever leaves.
-    """
-
-    first_day = models.DateField(unique=True)
-    figures = models.JSONField()
-    closed_at = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return f"{self.first_day:%Y-%m}"

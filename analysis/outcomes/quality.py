@@ -4,8 +4,6 @@ Of one month only sums over groups of people are kept (`month_figures`); `rule_r
 rules with a poor record.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

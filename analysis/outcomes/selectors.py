@@ -1,10 +1,8 @@
 """Reading what became of advice; whose it is the caller has decided."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -13,19 +11,19 @@ from django.db.models import Count, Exists, F, Min, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
 from analysis.history.periods import Period
-from analysis.history.run_sums import first_and_last
+from analysis.history.run_sums import DAY, first_and_last
 from analysis.models import RecommendationRow
+from analysis.months.selectors import figures_of, latest_figures, months_with
 from analysis.outcomes.following import Advice, AdvisedRun, Status
-from analysis.outcomes.models import TO_CPUS, AdviceDay, AdviceDue, AdviceMonth, AdviceOutcome
+from analysis.outcomes.models import TO_CPUS, AdviceDay, AdviceDue, AdviceOutcome
 from analysis.outcomes.quality import Given, RuleFigures
-from analysis.rollups.selectors import site_zone
-from analysis.site.selectors import MONTHS, next_month
+from analysis.rollups.selectors import site_zone, start_of
 from analysis.thresholds import LIMITS
 from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.sbatch import Shape
 from jobs.selectors import BY_SITE, Reach
-from jobs.work_key import TRIAL_MARK
+from wire.work_names import TRIAL_MARK
 
 RUNS_MAX = 2000
 """The latest runs of a work that advice is compared with: what became of older advice stays as it was determined."""
@@ -42,11 +40,7 @@ RUN_COLUMNS = (
     *("efficiency__gpu_hours", "efficiency__avg_gpu_util", "efficiency__uncounted_reason"),
     *("efficiency__finding_codes", "efficiency__analysed_at", "efficiency__saved_gpu_hours"),
 )
-GIVEN_COLUMNS = (
-    *("user_id", "kind", "basis", "status", "later_runs", "following_runs", "failed_runs", "other_failed_runs"),
-    *("compared_runs", "claimed_gpu_hours", "realised_gpu_hours"),
-)
-"""The columns of `Given`, in its order."""
+GIVEN_COLUMNS = tuple(each.name for each in fields(Given))
 
 OUTCOMES_SHOWN = 10
 
@@ -102,22 +96,14 @@ def runs_of_work(user_pk: int, work_key: str, given_at: Mapping[tuple[int, str],
     return WorkRuns(runs, bases, {pk: row["project_id"] for pk, row in by_run.items()})
 
 
-def _shape(
-    nodes: int | None,
-    gpus: int | None,
-    cores: int | None,
-    memory_gb: float | None,
-    walltime_s: float | None,
-    partition: str,
-) -> Shape:
-    return Shape(
-        nodes=nodes or 1, gpus=gpus or 0, cores=cores, memory_gb=memory_gb, walltime_s=walltime_s, partition=partition
-    )
+def _shape(columns: Iterable[Any]) -> Shape:
+    nodes, gpus, cores, memory_gb, walltime_s, partition = columns
+    return Shape(nodes or 1, gpus or 0, None, cores, memory_gb, walltime_s, partition)
 
 
 def shape_of_run(job: Job) -> Shape:
     """What a run was allocated, as advice is compared with it."""
-    return _shape(*(getattr(job, name) for name in SHAPE_COLUMNS))
+    return _shape(getattr(job, name) for name in SHAPE_COLUMNS)
 
 
 def _advised_run(row: Mapping[str, Any], advice: tuple[Advice, ...]) -> AdvisedRun:
@@ -128,7 +114,7 @@ def _advised_run(row: Mapping[str, Any], advice: tuple[Advice, ...]) -> AdvisedR
         submitted_at=row["submitted_at"] or row["started_at"],
         ended_at=row["ended_at"],
         state=row["state"],
-        shape=_shape(*(row[name] for name in SHAPE_COLUMNS)),
+        shape=_shape(row[name] for name in SHAPE_COLUMNS),
         run_s=row["walltime_used_s"],
         # Without a GPU nothing is billed in GPU-hours, and nothing is judged.
         gpu_hours=row["efficiency__gpu_hours"] if is_judged else 0.0,
@@ -244,11 +230,8 @@ OF_OUTCOMES: dict[str, Any] = {
     "claimed": Sum(F("claimed_gpu_hours") * F("compared_runs"), filter=Q(compared_runs__gt=0)),
     "realised": Sum("realised_gpu_hours"),
 }
-OF_DAYS = (
-    *("given", "answered", "followed", "partly", "runs", "failed_runs", "compared_runs"),
-    *("claimed_gpu_hours", "realised_gpu_hours"),
-)
-"""The columns of `AdviceDay` that `OF_OUTCOMES` adds up, and of `KindSums` after the kind, in the same order."""
+OF_DAYS = tuple(each.name for each in fields(KindSums) if each.name != "kind")
+"""The columns of `AdviceDay` that `OF_OUTCOMES` adds up, in the same order."""
 
 CREDITED = ("credited_runs", "credited_compared_runs", "credited_gpu_hours")
 """The columns of both tables that count each run once."""
@@ -270,9 +253,9 @@ def sums_by_kind(parts: Iterable[Q], period: Period) -> list[KindSums]:
 
 def days_of_advice(user_pk: int, days: Sequence[date]) -> list[AdviceDay]:
     """What the outcomes of one person's advice of these days add up to, not stored: one query."""
-    zone = site_zone()
-    rows = AdviceOutcome.objects.filter(user=user_pk, given_at__gte=_start(min(days)), given_at__lt=_end(max(days)))
-    by_day = rows.annotate(day=TruncDate("given_at", tzinfo=zone)).filter(day__in=days)
+    start, end = start_of(min(days)), start_of(max(days) + DAY)
+    rows = AdviceOutcome.objects.filter(user=user_pk, given_at__gte=start, given_at__lt=end)
+    by_day = rows.annotate(day=TruncDate("given_at", tzinfo=site_zone())).filter(day__in=days)
     summed = OF_OUTCOMES | {f"all_{name}": Sum(name) for name in CREDITED} | {"first": Min("first_at")}
     sums = by_day.values_list("project_id", "day", "kind").annotate(**summed).order_by()
     return [
@@ -282,14 +265,6 @@ def days_of_advice(user_pk: int, days: Sequence[date]) -> list[AdviceDay]:
         )
         for project, day, kind, *values in sums
     ]
-
-
-def _start(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=site_zone())
-
-
-def _end(day: date) -> datetime:
-    return _start(day + timedelta(days=1))
 
 
 def _added(one: float | None, other: float | None) -> float | None:
@@ -319,26 +294,21 @@ def latest_statuses() -> dict[str, int]:
 
 def given_between(first: date, until: date) -> Iterator[Given]:
     """All advice that was given from one day of the site until before another."""
-    rows = AdviceOutcome.objects.filter(given_at__gte=_start(first), given_at__lt=_start(until)).order_by()
+    rows = AdviceOutcome.objects.filter(given_at__gte=start_of(first), given_at__lt=start_of(until)).order_by()
     for row in rows.values_list(*GIVEN_COLUMNS).iterator():
         yield Given(*row)
 
 
-def months_to_close(now: datetime, settled_after: timedelta = SETTLED_AFTER) -> list[date]:
-    """The first days of months that ended long enough ago, have advice, and are not closed."""
-    last = (now.astimezone(site_zone()) - settled_after).date().replace(day=1)
-    months = [last := (last - timedelta(days=1)).replace(day=1) for _ in range(MONTHS)]
-    closed = set(AdviceMonth.objects.filter(first_day__in=months).values_list("first_day", flat=True))
-    return [month for month in months if month not in closed and next(given_between(month, next_month(month)), None)]
+def months_with_advice(months: Sequence[date]) -> list[date]:
+    """Those of these months that have advice."""
+    return months_with(AdviceOutcome.objects.all(), "given_at", months)
 
 
 def closed_months() -> Sequence[tuple[date, list[RuleFigures]]]:
     """The latest months that are added up, the oldest first."""
-    rows = AdviceMonth.objects.order_by("-first_day").values_list("first_day", "figures")[:MONTHS]
-    return [(day, msgspec.convert(figures, list[RuleFigures])) for day, figures in reversed(rows)]
+    return latest_figures("advice", list[RuleFigures])[::-1]
 
 
 def advice_of_month(first_day: date) -> list[RuleFigures] | None:
     """The advice of one month, rule by rule; None while it is not added up."""
-    figures = AdviceMonth.objects.filter(first_day=first_day).values_list("figures", flat=True).first()
-    return None if figures is None else msgspec.convert(figures, list[RuleFigures])
+    return figures_of("advice", first_day, list[RuleFigures])

@@ -1,37 +1,36 @@
 """Keeping what became of advice: a judgement notes its work, and a sweep determines the outcomes of that work again."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
 
-import msgspec
 from django.db import transaction
 from django.db.models import Min
 
+from analysis.marks.selectors import first_noted
 from analysis.models import JobEfficiency
+from analysis.months.kind import MonthKind
+from analysis.months.selectors import next_month
 from analysis.outcomes.following import Outcome, outcomes
-from analysis.outcomes.models import AdviceDay, AdviceDue, AdviceMonth, AdviceOutcome
+from analysis.outcomes.models import AdviceDay, AdviceDue, AdviceOutcome
 from analysis.outcomes.quality import month_figures
 from analysis.outcomes.selectors import (
     SETTLED_AFTER,
     WorkRuns,
     days_of_advice,
     given_between,
-    months_to_close,
+    months_with_advice,
     runs_of_work,
     works_moved_to_cpus,
 )
 from analysis.predictions.services import settle as settle_predictions
 from analysis.rollups.selectors import site_zone
-from analysis.site.selectors import next_month
 from analysis.works.services import forget_old_pipelines, store_pipelines
-from jobs.failures.services import Work, attempt_each
 from jobs.models import Job
+from jobs.work_queue.services import Work, attempt_each
 
-SETTLE, CLOSE_MONTH = "outcome of advice", "month of advice"
+SETTLE = "outcome of advice"
 BATCH_ROWS = 5000
 DAYS_TOGETHER = 100
 """Days of a person that are added up in one query."""
@@ -65,8 +64,7 @@ def settle_due(limit: int, now: datetime) -> int:
     """Determine the outcomes of the works of up to `limit` people that changed since; how many works did."""
     _note_moves_to_cpus(now)
     forget_old_pipelines(now)
-    waiting = AdviceDue.objects.values("user_id").annotate(first=Min("pk")).order_by("first")
-    due = [list(waiting.values_list("user_id", flat=True)[:limit])]
+    due = [first_noted(AdviceDue.objects.all(), "user_id", limit)]
     return attempt_each(Work(SETTLE, partial(settle_person, now=now), is_recurring=True), due, now, limit).done
 
 
@@ -146,25 +144,18 @@ def _columns(outcome: Outcome, read: WorkRuns) -> dict[str, Any]:
     }
 
 
-def close_months(now: datetime, settled_after: timedelta = SETTLED_AFTER) -> int:
-    """Store how good the advice of every month was that can be closed; how many months.
-
-    None while works wait for long: after an update their outcomes are not known yet.
-    """
+def _is_ready(month: date, now: datetime) -> bool:
+    """Not while works wait for long: after an update their outcomes are not known yet."""
     waiting_since = AdviceDue.objects.aggregate(first=Min("noted_at"))["first"]
-    if waiting_since is not None and waiting_since < now - WAITING_MAX:
-        return 0
-    due = [int(f"{month:%Y%m}") for month in months_to_close(now, settled_after)]
-    return attempt_each(Work(CLOSE_MONTH, partial(_close, now=now), is_recurring=True), [due], now).done
+    return waiting_since is None or waiting_since >= now - WAITING_MAX
 
 
-def _close(key: int, now: datetime) -> int:
-    month = date(key // 100, key % 100, 1)
-    if AdviceMonth.objects.filter(first_day=month).exists():
-        return 0
-    figures = msgspec.to_builtins(month_figures(given_between(month, next_month(month))))
-    # Another worker whose claim ended may have stored it: the first answer stays.
-    AdviceMonth.objects.bulk_create(
-        [AdviceMonth(first_day=month, figures=figures, closed_at=now)], ignore_conflicts=True
-    )
-    return 1
+ADVICE = MonthKind(
+    code="advice",
+    title="the advice",
+    after=SETTLED_AFTER,
+    having=months_with_advice,
+    is_ready=_is_ready,
+    figures=lambda month, now: month_figures(given_between(month, next_month(month))),
+)
+"""How good the advice of a month was."""

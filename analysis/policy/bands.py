@@ -1,7 +1,5 @@
 """Numbers of single people as bands that several of them share: whoever knows a person's number finds no single row."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Sequence

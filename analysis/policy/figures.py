@@ -4,8 +4,6 @@ A project's figures are sums over people. Each is shown only if it is safe by it
 too, are made of the rounded sums. A user's amounts are the least of a band that at least 5 users share.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -33,7 +31,8 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 Reason = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(Withheld)})$")]
 ColumnReason = Annotated[str, msgspec.Meta(pattern=f"^({FEW_JOBS}|{GROUP_RULE})$")]
 Kind = Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(KINDS)})$")]
-Month = Annotated[str, msgspec.Meta(pattern="^20[0-9]{2}-(0[1-9]|1[0-2])$")]
+MONTH_PATTERN = "^20[0-9]{2}-(0[1-9]|1[0-2])$"
+Month = Annotated[str, msgspec.Meta(pattern=MONTH_PATTERN)]
 
 
 class Shares(msgspec.Struct):
@@ -119,12 +118,11 @@ def project_figures(people: PolicySums, flag: bool | None) -> Mapping[str, Any] 
         return why
     step = step_of(parts.sum(axis=1))
     hours, measured = (rounded(float(column(people, name).sum()), step) for name in ("gpu_hours", "measured"))
-    jobs = _shown(column(people, "jobs"), _step_of_runs(column(people, "jobs")))
     advice = _shown(column(people, "advice"), step)
     used, unused = (rounded(float(parts[:, part].sum()), step) for part in (0, 1))
-    runs = column(people, "followed_runs")
+    jobs = column(people, "jobs")
     found = {
-        "jobs": None if jobs is None else round(jobs),
+        "jobs": _rounded_runs(jobs),
         "gpu_hours": hours,
         # Of what is shown: rounded apart from each other, use and what was measured would contradict the unused hours.
         "efficiency_score": _score(used, used + unused),
@@ -132,12 +130,10 @@ def project_figures(people: PolicySums, flag: bool | None) -> Mapping[str, Any] 
         "advice_gpu_hours": advice,
         "advice_fraction": None if advice is None else _fraction(advice, hours),
         "classes_by_gpu_hours": _shares([_shown(column(people, name), step) for name in sums.HOURS_OF]),
-        "classes_by_jobs": _shares(
-            [_shown(column(people, name), _step_of_runs(column(people, "jobs"))) for name in sums.JOBS_OF]
-        ),
+        "classes_by_jobs": _shares([_shown(column(people, name), _step_of_runs(jobs)) for name in sums.JOBS_OF]),
         "flag": flag,
         "coverage_fraction": min(_fraction(measured, hours) or 0.0, 1.0),
-        "followed_runs": _rounded_runs(runs),
+        "followed_runs": _rounded_runs(column(people, "followed_runs")),
         "followed_gpu_hours": _shown(column(people, "followed_gpu_hours"), step),
     }
     hidden = [name for name, value in found.items() if value is None and name != "efficiency_score"]

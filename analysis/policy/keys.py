@@ -5,8 +5,6 @@ the site's secret; and as the key is made of the account's number, not its name,
 for a name once the account is deleted.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 

@@ -4,8 +4,6 @@ A list that followed each job would state what this job did: two readings around
 from the beginning of the week, all changes of a week together, and only as many that nobody stands alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Annotated

@@ -1,55 +1,51 @@
-"""Reading for the policy export: closed months and their rows, and what can be closed."""
+"""Reading for the policy export: closed months and their rows, what can be closed, and what readers see of the flags.
 
-from __future__ import annotations
+The flags are those of `analysis.escalation` after their time of grace; only what may be shown is decided here.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from datetime import date, timedelta
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
 from django.conf import settings
 from django.db.models import Count, QuerySet, Sum
 
+from analysis.escalation.models import Flag
+from analysis.escalation.rules import first_day
+from analysis.escalation.selectors import RaisedFlag, flag_limits, flagged_at, raised_flags
+from analysis.models import ClosedMonth
+from analysis.months.selectors import month_ends, next_month
 from analysis.outcomes.models import AdviceOutcome
 from analysis.policy import sums
-from analysis.policy.figures import NONE
-from analysis.policy.models import PolicyMonth, PolicyRow
+from analysis.policy.figures import ADVISORY, NONE, PROJECT, USER
+from analysis.policy.keys import user_key
+from analysis.policy.models import PolicyRow
+from analysis.policy.raised import FLAGS_SCHEMA, FlagLine, FlagList, are_enough, monday_of
 from analysis.policy.sums import NAMES, PLACE, PolicySums
 from analysis.rollups.models import PersonDay, RollUpDue
-from analysis.rollups.selectors import unpacked
+from analysis.rollups.selectors import site_zone, start_of, unpacked
 from analysis.site.figures import groups_of, parts_of
-from analysis.site.models import SiteMonth
-from analysis.site.selectors import MONTHS, month_ends, next_month, runs_of_month
-from analysis.site.suppression import Parts
+from analysis.site.selectors import runs_of_month
+from analysis.site.suppression import Atoms, add_parts, reason_of
 from jobs.selectors import BY_SITE
 
-ROWS_TOGETHER = 2000
+CODE, ROWS_TOGETHER = "policy", 2000
 """How many rows of an answer are in memory at a time."""
 
 
-def policy_months() -> list[PolicyMonth]:
+def policy_months() -> list[ClosedMonth]:
     """The closed months whose rows are kept, the oldest first."""
-    return [month for month in PolicyMonth.objects.order_by("first_day") if month.has_rows]
+    return list(ClosedMonth.objects.filter(kind=CODE, figures__isnull=False).order_by("first_day"))
 
 
-def months_to_close() -> list[date]:
-    """Those of `months_not_closed` whose roll-ups are up to date."""
-    return [
-        month
-        for month in months_not_closed()
-        if not RollUpDue.objects.filter(day__gte=month, day__lt=next_month(month)).exists()
-    ]
+def is_rolled_up(month: date, now: datetime) -> bool:
+    """Whether the roll-ups of a month are up to date."""
+    return not RollUpDue.objects.filter(day__gte=month, day__lt=next_month(month)).exists()
 
 
-def months_not_closed() -> list[date]:
-    """The closed months of the site that are not closed here, the oldest first."""
-    closed = set(PolicyMonth.objects.values_list("first_day", flat=True))
-    site = SiteMonth.objects.order_by("-first_day").values_list("first_day", flat=True)[:MONTHS]
-    return sorted(set(site) - closed)
-
-
-def rows_of(months: Sequence[PolicyMonth], kind: str = "") -> QuerySet[PolicyRow]:
+def rows_of(months: Sequence[ClosedMonth], kind: str = "") -> QuerySet[PolicyRow]:
     """The rows of some months, of one kind or of both, in the order of the export."""
     rows = PolicyRow.objects.filter(month__in=months).order_by("month__first_day", "kind", "key")
     return rows.filter(kind=kind) if kind else rows
@@ -102,13 +98,81 @@ def _add_followed(found: dict[tuple[int, int], PolicySums], month: date) -> None
             whose[PLACE["followed_gpu_hours"]] += max(saved_gpu_hours or 0.0, 0.0)
 
 
-def atoms_of_month(month: date) -> dict[tuple[int, tuple[str, ...]], Parts]:
+def atoms_of_month(month: date) -> Atoms:
     """The parts of each user in each combination of the site's groups and project, the last of the groups by its
     key."""
-    found: dict[tuple[int, tuple[str, ...]], Parts] = {}
+    found: Atoms = {}
     for run in runs_of_month(month):
-        key = run.user, (*groups_of(run), str(run.project))
-        before = found.get(key, (0.0, 0.0, 0.0))
-        used, unused, unmeasured = parts_of(run)
-        found[key] = before[0] + used, before[1] + unused, before[2] + unmeasured
+        add_parts(found, run.user, (*groups_of(run), str(run.project)), parts_of(run))
     return found
+
+
+def flag_list(now: datetime) -> FlagList:
+    """Projects by name, as far as enough people are in them, as of now; then users by key, as of this week's beginning.
+
+    Flags of works are left out: the export has no key of a work.
+    """
+    today = now.astimezone(site_zone()).date()
+    projects = [flag for flag in raised_flags(now) if flag.kind == Flag.Kind.PROJECT]
+    users = sorted(_users(today), key=lambda line: line.key)
+    rows = [*_lines_of_projects(projects, today.replace(day=1)), *(users if are_enough(users) else [])]
+    return FlagList(
+        schema=FLAGS_SCHEMA,
+        advisory=ADVISORY,
+        users_as_of=f"{monday_of(today)}",
+        withheld_users=not are_enough(users),
+        rows=rows,
+    )
+
+
+def _users(today: date) -> Iterator[FlagLine]:
+    begun_at = start_of(monday_of(today))
+    for flag in raised_flags(begun_at):
+        if flag.kind == Flag.Kind.USER and flag.user_pk:
+            yield _line_of_user(flag, flag.user_pk, today.replace(day=1))
+
+
+def _lines_of_projects(flags: Collection[RaisedFlag], month: date) -> Iterator[FlagLine]:
+    windows = {(flag.evidence.first_day, flag.evidence.last_day) for flag in flags}
+    safe = {window: are_of_enough_people(*window) for window in windows}
+    for flag in sorted(flags, key=lambda flag: flag.project):
+        # Its runs may not be in the sums yet; until then nothing is known of its people.
+        if safe[flag.evidence.first_day, flag.evidence.last_day].get(flag.project_pk or 0, False):
+            yield FlagLine(period=f"{month:%Y-%m}", kind=PROJECT, key=flag.project, raised_on=f"{_raised_on(flag)}")
+
+
+def _line_of_user(flag: RaisedFlag, user: int, month: date) -> FlagLine:
+    period = f"{month:%Y-%m}"
+    return FlagLine(
+        period=period,
+        kind=USER,
+        key=user_key(settings.POLICY_KEY_SECRET.encode(), period, user),
+        name=flag.user if settings.POLICY_NAMES else None,
+        raised_on=f"{max(monday_of(_raised_on(flag)), month)}",
+    )
+
+
+def _raised_on(flag: RaisedFlag) -> date:
+    return flag.raised_at.astimezone(site_zone()).date()
+
+
+def flags_of_projects(month: date, projects: Collection[int]) -> dict[int, bool | None]:
+    """Whether each of these projects had a flag at the end of a month; None where its people are too few to show it.
+
+    That depends on the people of the window alone, not on the flag: what is withheld reveals no flag.
+    """
+    last = next_month(month) - timedelta(days=1)
+    flagged = flagged_at(Flag.Kind.PROJECT, month_ends(month)[1])
+    safe = are_of_enough_people(first_day(last, flag_limits()), last)
+    return {project: project in flagged if safe.get(project, True) else None for project in projects}
+
+
+def are_of_enough_people(first: date, last: date) -> dict[int, bool]:
+    """Whether hours and unused hours of these days are of enough people, by the key of each project that has any."""
+    days = PersonDay.objects.filter(BY_SITE, day__range=(first, last)).order_by()
+    people = days.values_list("project_id", "user_id").annotate(hours=Sum("gpu_hours"), unused=Sum("wasted_gpu_hours"))
+    found: dict[int, list[tuple[float, float]]] = defaultdict(list)
+    for project, _, hours, unused in people:
+        found[project].append((hours or 0.0, unused or 0.0))
+    columns = {project: np.array(rows).T for project, rows in found.items()}
+    return {project: not any(each.sum() and reason_of(each) for each in both) for project, both in columns.items()}

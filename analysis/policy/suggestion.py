@@ -1,7 +1,5 @@
 """A suggested multiplier of priority or quota: bounded, advisory, computed from the shown figures alone."""
 
-from __future__ import annotations
-
 from analysis.thresholds import LIMITS
 
 LEAST, MOST = 0.8, 1.2

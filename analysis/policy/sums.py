@@ -1,7 +1,5 @@
 """What the policy export adds up for each person in each project: one row of numbers, `NAMES` in their order."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -4,8 +4,6 @@ The rules of a sum are those of the Site page (`analysis.site.suppression`). Pol
 sums of projects, and of each class in a project, are also compared with its groups, as they were stored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np

@@ -9,8 +9,6 @@ A person counts once: a figure is the median over people of the median of each o
 works decides it. Changes are in whole percent, shares in steps of five, hours with two digits.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

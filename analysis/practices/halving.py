@@ -5,8 +5,6 @@ by more than doubling the GPUs could bring, or that was so much faster or slower
 nothing.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,34 +1,28 @@
 """Reading the works of months for what they did together, and the months that are stored."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import lru_cache
+from typing import Any
 
-import msgspec
-
-from analysis.models import JobEfficiency
+from analysis.anonymous.bands import ProgramOf
+from analysis.months.selectors import MONTHS, latest_figures, latest_months, month_ends, next_month
 from analysis.outcomes.following import Status
-from analysis.outcomes.models import AdviceMonth, AdviceOutcome
+from analysis.outcomes.models import AdviceOutcome
 from analysis.practices.figures import HALF, Change, MistakeFigures, MonthPractices, PracticeFigures, WorkFindings
 from analysis.practices.halving import SizedRun, halvings
-from analysis.practices.models import PracticeMonth
-from analysis.site.selectors import MONTHS, USERS_TOGETHER, month_ends, next_month
+from analysis.rollups.selectors import start_of
+from analysis.site.selectors import counted_runs
 from analysis.thresholds import LIMITS
 from jobs.hardware import partition_of
-from jobs.models import User
-from jobs.selectors import BY_SITE
 from jobs.work_key import is_trial
 
 BEFORE = timedelta(days=90)
 """Runs on all of the GPUs that ended so long before a month still count for what half of them did."""
 
 COMPLETED = "COMPLETED"
-ProgramOf = Callable[[str], str]
-"""From the name of a job to the program that it tells, empty where it tells none."""
 
 RUN_COLUMNS = (
     *("user_id", "project_id", "work_key", "allocated_gpus", "gpu_hours", "wasted_gpu_hours", "finding_codes"),
@@ -74,19 +68,9 @@ class WorkRun:
 
 def works_of_people(since: date, until: date) -> Iterator[dict[WorkKey, list[WorkRun]]]:
     """The counted runs with a record from Slurm that ended in these days, by work: of some people at a time."""
-    start, end = month_ends(since)[0], month_ends(until)[0]
-    people = list(User.objects.order_by("pk").values_list("pk", flat=True))
-    for first in range(0, len(people), USERS_TOGETHER):
+    for rows in counted_runs(start_of(since) - BEFORE, start_of(until)):
         works: dict[WorkKey, list[WorkRun]] = defaultdict(list)
-        rows = JobEfficiency.objects.filter(
-            BY_SITE,
-            user__in=people[first : first + USERS_TOGETHER],
-            ended_at__gte=start - BEFORE,
-            ended_at__lt=end,
-            uncounted_reason="",
-            gpu_hours__gt=0,
-        ).exclude(work_key="")
-        for row in rows.values_list(*RUN_COLUMNS).iterator():
+        for row in rows.exclude(work_key="").values_list(*RUN_COLUMNS).iterator():
             run = WorkRun(*row)
             works[run.work].append(run)
         yield works
@@ -115,17 +99,8 @@ def works_halved(works: dict[WorkKey, list[WorkRun]], program_of: ProgramOf) -> 
         sized = [_sized(run) for run in runs if run.is_comparable]
         program = program_of(runs[-1].job_name)
         for step in halvings(sized):
-            yield (
-                step.at,
-                Change(
-                    user=user,
-                    project=project,
-                    kind=HALF,
-                    program=program,
-                    run_time_fraction=step.run_time_fraction,
-                    gpu_hours_fraction=step.gpu_hours_fraction,
-                ),
-            )
+            time, hours = step.run_time_fraction, step.gpu_hours_fraction
+            yield step.at, Change(user, project, HALF, program, run_time_fraction=time, gpu_hours_fraction=hours)
 
 
 def _sized(run: WorkRun) -> SizedRun:
@@ -144,10 +119,8 @@ def works_advised(since: date, until: date, program_of: ProgramOf) -> dict[str, 
 
     A work that followed counts with the last advice that it followed in full, else as one that did not.
     """
-    start, end = month_ends(since)[0], month_ends(until)[0]
-    rows = AdviceOutcome.objects.filter(given_at__gte=start, given_at__lt=end, later_runs__gt=0).order_by(
-        "given_at", "pk"
-    )
+    given = AdviceOutcome.objects.filter(given_at__gte=start_of(since), given_at__lt=start_of(until))
+    rows = given.filter(later_runs__gt=0).order_by("given_at", "pk")
     latest: dict[tuple[str, int, int, str], tuple[datetime, Change]] = {}
     for row in rows.values_list(*OUTCOME_COLUMNS).iterator():
         user, project, work_key, kind, status, given_at, *rest = row
@@ -162,7 +135,7 @@ def works_advised(since: date, until: date, program_of: ProgramOf) -> dict[str, 
 
 
 def _advised(
-    user: int, project: int, kind: str, is_followed: bool, rest: Sequence[object], program_of: ProgramOf
+    user: int, project: int, kind: str, is_followed: bool, rest: Sequence[Any], program_of: ProgramOf
 ) -> Change:
     """What the followers of one piece of advice took and were billed, where all of them can be compared."""
     following, failed, compared, run_s_after, hours_after, run_s, gpu_hours, job_name = rest
@@ -171,40 +144,29 @@ def _advised(
         user=user,
         project=project,
         kind=kind,
-        program=program_of(str(job_name)),
+        program=program_of(job_name),
         is_followed=is_followed,
         run_time_fraction=_fraction(run_s_after, run_s) if is_compared else None,
         gpu_hours_fraction=_fraction(hours_after, gpu_hours) if is_compared else None,
-        following_runs=int(following) if is_followed else 0,  # type: ignore[call-overload]
-        failed_runs=int(failed) if is_followed else 0,  # type: ignore[call-overload]
+        following_runs=following if is_followed else 0,
+        failed_runs=failed if is_followed else 0,
     )
 
 
-def _fraction(after: object, before: object) -> float | None:
-    if not isinstance(after, int | float) or not isinstance(before, int | float) or before <= 0:
-        return None
-    return after / before
-
-
-def months_to_close() -> list[date]:
-    """The latest months whose advice is added up and whose practices are not, the oldest first."""
-    months = list(AdviceMonth.objects.order_by("-first_day").values_list("first_day", flat=True)[:MONTHS])
-    closed = set(PracticeMonth.objects.filter(first_day__in=months).values_list("first_day", flat=True))
-    return sorted(month for month in months if month not in closed)
+def _fraction(after: float | None, before: float | None) -> float | None:
+    return None if after is None or before is None or before <= 0 else after / before
 
 
 def closed_months() -> list[tuple[date, MonthPractices]]:
     """The latest months that are stored, the latest first."""
-    rows = PracticeMonth.objects.order_by("-first_day").values_list("first_day", "figures")[:MONTHS]
-    return [(day, msgspec.convert(figures, MonthPractices)) for day, figures in rows]
+    return latest_figures("practices", MonthPractices)
 
 
 def first_day_of(kind: str, month: date) -> date:
     """From which month on the changes of a kind are in no stored row yet; at most a year back."""
-    rows = PracticeMonth.objects.filter(first_day__lt=month).order_by("-first_day").values_list("first_day", "figures")
-    for day, figures in rows[: MONTHS - 1]:
-        if any(each["kind"] == kind for each in figures["practices"]):
-            return next_month(day)
+    for row in latest_months("practices", before=month)[: MONTHS - 1]:
+        if any(each["kind"] == kind for each in row.figures["practices"]):
+            return next_month(row.first_day)
     return _months_before(month, MONTHS - 1)
 
 

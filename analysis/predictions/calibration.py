@@ -5,8 +5,6 @@ fewer than 5 of 100 cases at the promised rate: a one-sided binomial test, from 
 people on. Of one work only the latest 10 count, so that no work decides alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

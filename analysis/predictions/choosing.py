@@ -5,8 +5,6 @@ the site is not chosen as long as the other keeps it; if both miss it, the typic
 Ranges are as wide as earlier predictions of the site were off, once that is known (`widening`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

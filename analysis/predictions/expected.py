@@ -4,8 +4,6 @@ Earlier runs are those that completed and count, of a year. The cost is the run 
 not predicted apart from it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

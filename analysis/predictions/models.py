@@ -1,7 +1,5 @@
 """Tables of predictions: each with the run that answered it, how methods keep their promise, and months of the site."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from analysis.predictions.quantities import Answer, Method, Quantity, Source
@@ -15,8 +13,8 @@ class Prediction(models.Model):
     all three null where the method states no range. `is_widened`: the range is at least as wide as earlier predictions
     of the site were off; `is_range_stated` is false where it is only kept, because its method missed its promise.
     `runs` are the earlier runs behind it. `is_shown`: it was stated; the others are kept to compare the methods.
-    `fingerprint` (`keys.fingerprint`) is the same for what is predicted again on the same day: while it is open only
-    the first one is kept. `job` is the run that answered, `actual` what it took; with `EXCEEDED` at least that.
+    `fingerprint` (`quantities.fingerprint`) is the same for what is predicted again on the same day: while it is open
+    only the first one is kept. `job` is the run that answered, `actual` what it took; with `EXCEEDED` at least that.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False)
@@ -101,17 +99,3 @@ class MethodRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.method} of {self.quantity}"
-
-
-class PredictionMonth(models.Model):
-    """How good the predictions that were answered in one calendar month were, as JSON; never changed.
-
-    A list of `calibration.MethodFigures`. Like `analysis.site.models.SiteMonth` it refers to no person.
-    """
-
-    first_day = models.DateField(unique=True)
-    figures = models.JSONField()
-    closed_at = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return f"{self.first_day:%Y-%m}"

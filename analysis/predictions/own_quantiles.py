@@ -1,7 +1,5 @@
 """The first predictor: the median and a range of ranks of one's own latest runs of the same size."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import median
 

@@ -6,8 +6,6 @@ drawn like them (David and Nagaraja, Order Statistics, 2003, 7.2). Whether later
 (`analysis.predictions.calibration`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -5,8 +5,6 @@ runs differ in these. Runs near the asked request count more. It is never used b
 number lies within theirs; runs that were all requested alike show no line.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

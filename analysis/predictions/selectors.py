@@ -1,9 +1,7 @@
 """Reading predictions; whose they are the caller has decided."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date, datetime, timedelta
 
 import msgspec
@@ -11,15 +9,15 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from analysis.check.earlier import YEAR
 from analysis.models import RecommendationRow
+from analysis.months.selectors import latest_figures, months_with
 from analysis.predictions.calibration import Checked, MethodFigures
 from analysis.predictions.expected import Known
-from analysis.predictions.models import MethodRecord, Prediction, PredictionMonth
+from analysis.predictions.models import MethodRecord, Prediction
 from analysis.predictions.quantities import Answer, Method, Quantity
 from analysis.predictions.widening import Factors
 from analysis.queue_waits.rule import HELD_S, WAIT_S_MIN
 from analysis.rightsizing import RecommendationKind
-from analysis.rollups.selectors import site_zone
-from analysis.site.selectors import MONTHS, next_month
+from analysis.rollups.selectors import start_of
 from analysis.works.best_request import RUNS_MAX
 from analysis.works.runs import PastRun
 from analysis.works.selectors import past_runs_of_work
@@ -32,11 +30,6 @@ PREDICTIONS_MAX = 600
 
 SETTLED_AFTER = timedelta(days=7)
 """A month is added up this long after its end: what was answered then is stored by then."""
-
-VALUE_COLUMNS = (
-    *("source", "quantity", "method", "method_version", "partition", "nodes", "gpus"),
-    *("low", "typical", "high", "promised_fraction", "runs", "given_at", "answer", "actual", "answered_at"),
-)
 
 
 @dataclass(frozen=True)
@@ -76,6 +69,9 @@ class PredictionValue:
         if self.low is None or self.high is None or self.actual is None:
             return None
         return self.answer == "answered" and self.low <= self.actual <= self.high
+
+
+VALUE_COLUMNS = tuple(column.name for column in fields(PredictionValue))
 
 
 def predictions_of(job_pks: Collection[int]) -> Mapping[int, list[PredictionValue]]:
@@ -118,13 +114,8 @@ class RunTimes:
 
 def times_of(job_pks: Collection[int]) -> dict[int, RunTimes]:
     """These runs by key: one query."""
-    rows = Job.objects.filter(pk__in=job_pks)
-    return {
-        pk: RunTimes(submitted_at, eligible_at, started_at, project)
-        for pk, submitted_at, eligible_at, started_at, project in rows.values_list(
-            "pk", "submitted_at", "eligible_at", "started_at", "project_id"
-        )
-    }
+    columns = ("pk", "submitted_at", "eligible_at", "started_at", "project_id")
+    return {pk: RunTimes(*times) for pk, *times in Job.objects.filter(pk__in=job_pks).values_list(*columns)}
 
 
 def runs_of_work(user_pk: int, work_key: str, now: datetime) -> list[PastRun]:
@@ -167,7 +158,7 @@ def known_of_methods() -> Known:
 
 CHECKED_COLUMNS = (
     *("user_id", "work_key", "method", "quantity", "answer", "low", "typical", "high", "actual"),
-    *("is_widened", "is_range_stated"),
+    *("is_widened", "is_range_stated", "promised_fraction"),
 )
 
 
@@ -182,9 +173,8 @@ def _latest_of_run(rows: QuerySet[Prediction]) -> QuerySet[Prediction]:
 
 def _checked(rows: QuerySet[Prediction]) -> Iterator[Checked]:
     """Answered predictions as the calibration reads them, the latest first: a run counts once for each kind."""
-    columns = (*CHECKED_COLUMNS, "promised_fraction")
     for user, work, method, quantity, answer, low, typical, high, actual, *basis, promised in (
-        _latest_of_run(rows).order_by("-answered_at", "-pk").values_list(*columns).iterator()
+        _latest_of_run(rows).order_by("-answered_at", "-pk").values_list(*CHECKED_COLUMNS).iterator()
     ):
         is_exact = answer == Answer.ANSWERED
         error = actual / typical - 1 if is_exact and typical > 0 else None
@@ -210,23 +200,17 @@ def checked_of_work(user_pk: int, work_key: str) -> list[Checked]:
 
 def checked_between(first: date, until: date) -> Iterator[Checked]:
     """The predictions that were answered from one day of the site until before another."""
-    zone = site_zone()
-    start, end = (datetime(day.year, day.month, day.day, tzinfo=zone) for day in (first, until))
-    return _checked(Prediction.objects.filter(answered_at__gte=start, answered_at__lt=end))
+    return _checked(Prediction.objects.filter(answered_at__gte=start_of(first), answered_at__lt=start_of(until)))
 
 
-def months_to_close(now: datetime) -> list[date]:
-    """The first days of months that ended long enough ago, have answers, and are not closed."""
-    last = (now.astimezone(site_zone()) - SETTLED_AFTER).date().replace(day=1)
-    months = [last := (last - timedelta(days=1)).replace(day=1) for _ in range(MONTHS)]
-    closed = set(PredictionMonth.objects.filter(first_day__in=months).values_list("first_day", flat=True))
-    return [month for month in months if month not in closed and next(checked_between(month, next_month(month)), None)]
+def months_with_checks(months: Sequence[date]) -> list[date]:
+    """Those of these months in which predictions were answered."""
+    return months_with(Prediction.objects.all(), "answered_at", months)
 
 
 def closed_months() -> Sequence[tuple[date, list[MethodFigures]]]:
     """The latest months that are added up, the oldest first."""
-    rows = PredictionMonth.objects.order_by("-first_day").values_list("first_day", "figures")[:MONTHS]
-    return [(day, msgspec.convert(figures, list[MethodFigures])) for day, figures in reversed(rows)]
+    return latest_figures("predictions", list[MethodFigures])[::-1]
 
 
 def methods_that_miss() -> list[MethodRecord]:

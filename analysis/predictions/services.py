@@ -1,52 +1,37 @@
 """Keeping predictions: with each new judgement of a work its predictions are answered and new ones are made."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
-from functools import partial
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import UTC, datetime, timedelta
 
-import msgspec
 from django.db import transaction
 
 from analysis.exports.services import note_compared
+from analysis.months.kind import MonthKind
+from analysis.months.selectors import next_month
 from analysis.next_request import bill
 from analysis.predictions.calibration import by_kind, month_figures
-from analysis.predictions.expected import (
-    HOUR_S,
-    Expected,
-    Known,
-    expected,
-    hardware_of,
-    is_true,
-    request_of,
-    value_of,
-)
-from analysis.predictions.keys import fingerprint
-from analysis.predictions.models import MethodRecord, Prediction, PredictionMonth
-from analysis.predictions.quantities import VERSIONS, Answer, Method, Quantity, Source
+from analysis.predictions.expected import HOUR_S, Expected, Known, expected, hardware_of, is_true, request_of, value_of
+from analysis.predictions.models import MethodRecord, Prediction
+from analysis.predictions.quantities import VERSIONS, Answer, Method, Quantity, Source, fingerprint
 from analysis.predictions.selectors import (
+    SETTLED_AFTER,
     RunTimes,
     advised_request,
     checked_between,
     checked_since,
     known_of_methods,
     latest_predictions,
-    months_to_close,
+    months_with_checks,
     runs_of_work,
     times_of,
 )
 from analysis.predictions.validation import Answered, EndedRun, Given, answers
 from analysis.predictions.widening import kept
-from analysis.site.selectors import next_month
 from analysis.works.runs import PastRun
 from jobs.expiry.services import remove_rows
-from jobs.failures.services import Work, attempt_each
 from jobs.hardware import partition_of
 from jobs.records import SYSTEM_FAILURES
-
-CLOSE_MONTH = "month of predictions"
 
 CALIBRATED = timedelta(days=90)
 """A method is judged by what was answered within this time: long enough for rare works, short enough to recover."""
@@ -69,7 +54,7 @@ class Occasion:
 
 @dataclass(frozen=True)
 class Place:
-    """The request that a prediction is for."""
+    """The request that a prediction is for; columns as in `models.Prediction`."""
 
     partition: str
     nodes: int
@@ -100,18 +85,13 @@ def stated(found: Iterable[Expected]) -> Iterator[Stated]:
     """
     for each in found:
         for place, made in enumerate(each.methods):
-            value = made.predicted
             yield Stated(
                 quantity=each.quantity,
                 method=made.method,
-                typical=value.typical,
-                low=value.low,
-                high=value.high,
-                promised_fraction=value.promised_fraction,
                 is_widened=made.factors is not None,
                 is_range_stated=made.has_range,
-                runs=value.runs,
                 is_shown=place == 0,
+                **asdict(made.predicted),
             )
 
 
@@ -146,25 +126,13 @@ def _row(occasion: Occasion, place: Place, each: Stated) -> Prediction:
         cluster=occasion.cluster,
         work_key=occasion.work_key,
         source=occasion.source.value,
-        quantity=each.quantity.value,
-        partition=place.partition,
-        nodes=place.nodes,
-        gpus=place.gpus,
-        limit_s=place.limit_s,
-        low=each.low,
-        typical=each.typical,
-        high=each.high,
-        promised_fraction=each.promised_fraction,
-        is_widened=each.is_widened,
-        is_range_stated=each.is_range_stated,
-        method=each.method.value,
         method_version=VERSIONS[each.method],
-        runs=each.runs,
-        is_shown=each.is_shown,
         fingerprint=fingerprint(
             occasion.source, each.quantity, each.method, request, occasion.at.astimezone(UTC).date()
         ),
         given_at=occasion.at,
+        **asdict(place),
+        **asdict(each) | {"quantity": each.quantity.value, "method": each.method.value},
     )
 
 
@@ -243,20 +211,9 @@ def _stored(answer: Answered | None) -> tuple[int | None, str, float | None]:
 
 
 def _given(row: Prediction) -> Given:
-    return Given(
-        pk=row.pk,
-        source=row.source,
-        quantity=Quantity(row.quantity),
-        method=row.method,
-        partition=row.partition,
-        hardware=hardware_of(row.cluster, row.partition),
-        nodes=row.nodes,
-        gpus=row.gpus,
-        limit_s=row.limit_s,
-        typical=row.typical,
-        high=row.high,
-        given_at=row.given_at,
-    )
+    derived = {"quantity": Quantity(row.quantity), "hardware": hardware_of(row.cluster, row.partition)}
+    columns = {name: getattr(row, name) for each in fields(Given) if (name := each.name) not in derived}
+    return Given(**columns | derived)
 
 
 def _ended(run: PastRun, times: RunTimes | None) -> EndedRun | None:
@@ -311,22 +268,14 @@ def keep_records(now: datetime) -> int:
     return sum(row.misses_promise for row in rows)
 
 
-def close_months(now: datetime) -> int:
-    """Store how good the predictions of every month were that can be closed; how many months."""
-    due = [int(f"{month:%Y%m}") for month in months_to_close(now)]
-    return attempt_each(Work(CLOSE_MONTH, partial(_close, now=now), is_recurring=True), [due], now).done
-
-
-def _close(key: int, now: datetime) -> int:
-    month = date(key // 100, key % 100, 1)
-    if PredictionMonth.objects.filter(first_day=month).exists():
-        return 0
-    figures = msgspec.to_builtins(month_figures(checked_between(month, next_month(month))))
-    # Another worker whose claim ended may have stored it: the first answer stays.
-    PredictionMonth.objects.bulk_create(
-        [PredictionMonth(first_day=month, figures=figures, closed_at=now)], ignore_conflicts=True
-    )
-    return 1
+PREDICTIONS = MonthKind(
+    code="predictions",
+    title="predictions",
+    after=SETTLED_AFTER,
+    having=months_with_checks,
+    figures=lambda month, now: month_figures(checked_between(month, next_month(month))),
+)
+"""How good the predictions were that were answered in a month."""
 
 
 def remove_predictions(before: datetime) -> Iterator[int]:

@@ -12,8 +12,6 @@
   waits also the same time limit. How many GPUs are needed shows on every run that had at least as many.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -7,21 +7,11 @@ if it is like them. The wider of both was chosen among three on the earlier half
 jobs of other seeds than those that are reported (docs/predictions.md).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.predictions.calibration import (
-    RANGES_MIN,
-    Checked,
-    Record,
-    counted,
-    is_of_many,
-    misses_promise,
-    record_of,
-)
+from analysis.predictions.calibration import RANGES_MIN, Checked, Record, counted, is_of_many, misses_promise, record_of
 from analysis.predictions.protocol import PROMISED, Predicted, order_range
 from analysis.predictions.quantities import OF_OWN_RUNS
 

@@ -1,7 +1,5 @@
 """What it cost until a metric first reached a value: the time and GPU-hours of the run until then; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum

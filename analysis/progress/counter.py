@@ -1,20 +1,11 @@
 """The step counter of a run, from what its script logged: which of its metrics shows it, and when it moved; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.progress.names import (
-    Unit,
-    counted_unit,
-    is_by_timer,
-    is_of_evaluation,
-    is_of_training,
-    rate_unit,
-)
+from analysis.progress.names import Unit, counted_unit, is_by_timer, is_of_evaluation, is_of_training, rate_unit
 from jobs.experiments.points import Floats, Ints, Points, Series
 
 TOGETHER_MS = 1000

@@ -1,7 +1,5 @@
 """What scripts logged within one job, on the job's own clock: when it got on, and how busy the GPUs were; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -51,9 +49,16 @@ class BusyTime:
         return part[~np.isnan(part)]
 
 
-def ordered(series: Series) -> Points:
-    """The kept points of a metric, in the order of their times."""
-    return in_order(series.points)
+def within_job(run: LoggedRun, clock: JobClock) -> dict[str, Series]:
+    """The metrics with points during the job, with these alone, in the order of their times."""
+    found: dict[str, Series] = {}
+    for name, one in run.series.items():
+        points = in_order(one.points)
+        seconds = clock.seconds(points)
+        kept = points.taken((seconds >= 0) & (seconds <= clock.elapsed_s))
+        if len(kept):
+            found[name] = Series(kept, one.digest)
+    return found
 
 
 def progress_s(run: LoggedRun, clock: JobClock) -> Floats:
@@ -67,7 +72,7 @@ def progress_s(run: LoggedRun, clock: JobClock) -> Floats:
     for name, one in run.series.items():
         if is_by_timer(name) or not len(one.points):
             continue
-        points = ordered(one)
+        points = in_order(one.points)
         seconds, moved = clock.seconds(points), _moved(name, points)
         found.append(seconds[moved])
         if counted_unit(name) is Unit.STEPS:

@@ -3,8 +3,6 @@
 Names are written by people, so this reads words and no more: whatever is not clear counts as not known.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,17 +1,15 @@
 """A loss that is no number any more: from which step on, and for how long the run went on; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from analysis.progress.logged import JobClock, LoggedRun, ordered
+from analysis.progress.logged import JobClock, LoggedRun
 from analysis.progress.names import is_by_timer, is_of_evaluation, words_of
 from analysis.thresholds import LIMITS, Limits
-from jobs.experiments.points import Points, Series
+from jobs.experiments.points import Points, Series, in_order
 
 LOSS_NAMES = frozenset({"loss", "losses", "nll", "perplexity", "ppl", "objective", "elbo", "cost"})
 NOT_THE_LOSS = frozenset(
@@ -86,7 +84,7 @@ def _decisive(losses: Mapping[str, Series]) -> Mapping[str, Series]:
 
 def _lost(name: str, one: Series, clock: JobClock, end_s: float) -> NotANumber | None:
     """From where on a metric is no number for good, and for longer than it ever was before; None where it is one."""
-    points, digest = ordered(one), one.digest
+    points, digest = in_order(one.points), one.digest
     bad = ~np.isfinite(points.values)
     seconds = clock.seconds(points)
     if not bad[-1] or np.count_nonzero(seconds[bad] >= 0) < LIMITS.nan_points_min:

@@ -1,7 +1,5 @@
 """Pauses between steps that coincide with dips of GPU use: evaluation, checkpoints, loading; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.progress.counter import Counter, step_counter
-from analysis.progress.logged import BusyTime, JobClock, LoggedRun, ordered
+from analysis.progress.logged import BusyTime, JobClock, LoggedRun, within_job
 from analysis.progress.rates import seconds_a_count
 from analysis.thresholds import LIMITS, Limits
-from jobs.experiments.points import Floats, Series
+from jobs.experiments.points import Floats
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ def step_pauses_of(
     runs: Sequence[LoggedRun], clock: JobClock, busy: BusyTime, limits: Limits = LIMITS
 ) -> Pauses | None:
     """The pauses of the job's only run, where use is clearly lower in them; None where there are none."""
-    found = [(run, counter) for run in runs if (counter := _within(run, clock)) is not None]
+    found = [(run, counter) for run in runs if (counter := step_counter(within_job(run, clock))) is not None]
     if len(found) != 1:
         return None
     run, counter = found[0]
@@ -45,18 +43,6 @@ def step_pauses_of(
     if levels is None:
         return None
     return Pauses(int(extra_s.size), total_s, float(np.median(extra_s)), fraction, *levels)
-
-
-def _within(run: LoggedRun, clock: JobClock) -> Counter | None:
-    """The step counter of a run within the job."""
-    series: dict[str, Series] = {}
-    for name, one in run.series.items():
-        points = ordered(one)
-        seconds = clock.seconds(points)
-        kept = points.taken((seconds >= 0) & (seconds <= clock.elapsed_s))
-        if len(kept):
-            series[name] = Series(kept, one.digest)
-    return step_counter(series)
 
 
 def _long_gaps(counter: Counter, logged: int, clock: JobClock, limits: Limits) -> tuple[Floats, Floats, Floats]:

@@ -3,8 +3,6 @@
 Everything is of one stretch of time, the run within one job: a run that was resumed has one for each of its jobs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

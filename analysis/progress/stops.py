@@ -1,7 +1,5 @@
 """Progress that stopped for good while the job went on, beside the use of its GPUs before and after; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Estimates of waits made again for stored runs, each from what was known at its submission, beside two baselines."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

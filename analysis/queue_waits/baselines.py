@@ -1,7 +1,5 @@
 """The two simple ways to tell a wait that an estimate must beat; used by the backtest alone."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict, deque
 from collections.abc import Hashable

@@ -5,9 +5,6 @@ that excludes "no sooner". People differ in their priority, so whole people are 
 single jobs.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,7 +96,8 @@ def _compared(starts: Starts, asked: Asked, other: Asked) -> _Compared | None:
     weights = together_weights(starts.submission[which]) if len(which) else np.zeros(0)
     values = np.log(np.maximum(starts.wait_s[which], WAIT_S_MIN))
     used = np.zeros(len(which), dtype=bool)
-    for week in _weeks(np.floor(starts.submitted_s[which] / WEEK_S)):
+    week_of = np.floor(starts.submitted_s[which] / WEEK_S)
+    for week in (week_of == number for number in np.unique(week_of)):
         sides = week & is_smaller, week & ~is_smaller
         if min(side.sum() for side in sides) < WEEK_STARTS_MIN:
             continue
@@ -108,10 +106,6 @@ def _compared(starts: Starts, asked: Asked, other: Asked) -> _Compared | None:
     if not used.any():
         return None
     return _Compared(values[used], weights[used], starts.user[which][used], is_smaller[used])
-
-
-def _weeks(week_of: Floats) -> Iterator[Chosen]:
-    yield from (week_of == week for week in np.unique(week_of))
 
 
 def _is_shown(compared: _Compared, side: Chosen) -> bool:

@@ -1,7 +1,5 @@
 """Table of the ranges of wait estimates, from the last backtest."""
 
-from __future__ import annotations
-
 from django.db import models
 
 

@@ -5,8 +5,6 @@ The range reaches from the 10th to the 90th percentile of these ratios, so 8 of 
 waits do as well is measured, and stated with each range.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

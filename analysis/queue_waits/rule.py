@@ -5,8 +5,6 @@ count more, many jobs that were submitted together count less. The range around 
 the same kind were off (`ranges`). A wait is never turned into a clock time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Reading waits: the recent starts of one partition, and the estimate for a request in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import cached_property

@@ -1,8 +1,7 @@
 """The backtest of stored runs, and keeping what it shows: how far estimates of waits are off, by partition."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -48,11 +47,8 @@ def store(cluster: str, tested: dict[str, Backtested], now: datetime) -> int:
             low_factor=band.low_factor,
             high_factor=band.high_factor,
             error_submissions=band.submissions,
-            coverage=held.coverage,
-            factor_off=held.factor_off,
-            submissions=held.submissions,
-            jobs=held.jobs,
             made_at=now,
+            **asdict(held),
         )
         for partition, band, held in bands(tested, now.timestamp())
     ]

@@ -4,8 +4,6 @@ The columns are those of published traces, `cluster user partition submit eligib
 nodes`, with times in ISO 8601; `project` is optional. Other columns are ignored.
 """
 
-from __future__ import annotations
-
 import csv
 from collections import defaultdict
 from collections.abc import Iterable

@@ -4,10 +4,9 @@ They are copies of what the judgements say (`analysis.rollups.services`). A day 
 `RollUpDue`, and readers add up its judgements instead. With a person go that person's rows; the sums of projects stay.
 """
 
-from __future__ import annotations
-
 from django.db import models
 
+from analysis.marks.models import Noted
 from jobs.models import Project, User
 
 SCALARS = ("jobs", "gpu_hours", "wasted_gpu_hours", "saved_gpu_hours", "measured_gpu_hours", "used_gpu_hours")
@@ -90,11 +89,8 @@ class WorkDay(DaySums):
         return f"{self.work_key} of {self.user_id} on {self.day}"
 
 
-class RollUpDue(models.Model):
-    """A day of one person in one project whose judgements changed since it was rolled up; repeats are normal.
-
-    Written with the judgement, in its transaction, and never waited for: it has no constraint.
-    """
+class RollUpDue(Noted):
+    """A day of one person in one project whose judgements changed since it was rolled up."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+", db_index=False, db_constraint=False)
     project = models.ForeignKey(

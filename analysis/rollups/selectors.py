@@ -3,12 +3,10 @@
 Whose runs they are the caller has decided: a `Part` says what to add up, not who may see it.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import date, datetime, tzinfo
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -18,16 +16,7 @@ from django.db.models import Count, F, Max, Q, QuerySet, Sum, Value
 from django.utils import timezone
 
 from analysis.history.periods import Period
-from analysis.history.run_sums import (
-    DAY,
-    Days,
-    JudgedRun,
-    RunSums,
-    add_run,
-    add_sums,
-    first_and_last,
-    sums_by_day,
-)
+from analysis.history.run_sums import DAY, Days, JudgedRun, RunSums, add_run, add_sums, first_and_last, sums_by_day
 from analysis.models import COUNTED_CLASS, JobEfficiency
 from analysis.rollups.models import SCALARS, DaySums, PersonDay, ProjectDay, RollUpDue, WorkDay
 from jobs.models import Project
@@ -109,6 +98,11 @@ def site_zone() -> tzinfo:
     return timezone.get_default_timezone()
 
 
+def start_of(day: date) -> datetime:
+    """The site's midnight with which a day begins."""
+    return datetime(day.year, day.month, day.day, tzinfo=site_zone())
+
+
 def site_now() -> datetime:
     """The present instant by the site's clock: periods that are made from it begin at the site's midnight."""
     return timezone.localtime(timezone=site_zone())
@@ -176,7 +170,8 @@ def unpacked(packed: bytes | memoryview) -> RunSums:
 
 def judged_on(part: Q, days: Sequence[date]) -> QuerySet[JobEfficiency]:
     """The judgements of runs that ended on these days of the site, in no order."""
-    return JobEfficiency.objects.filter(part, reduce(or_, (_ended_in(*days) for days in _stretches(days))))
+    ended_in = (Q(ended_at__gte=start_of(first), ended_at__lt=start_of(last + DAY)) for first, last in _stretches(days))
+    return JobEfficiency.objects.filter(part, reduce(or_, ended_in))
 
 
 def judged_runs(part: Q, days: Sequence[date]) -> QuerySet[JobEfficiency]:
@@ -197,12 +192,6 @@ def _stretches(days: Sequence[date]) -> list[tuple[date, date]]:
         else:
             found.append((day, day))
     return found
-
-
-def _ended_in(first: date, last: date) -> Q:
-    zone = site_zone()
-    start, end = (datetime(day.year, day.month, day.day, tzinfo=zone) for day in (first, last + timedelta(days=1)))
-    return Q(ended_at__gte=start, ended_at__lt=end)
 
 
 @dataclass

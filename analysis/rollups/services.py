@@ -1,9 +1,7 @@
 """Keeping the daily roll-ups: a judgement notes the days that it changes, and a sweep adds them up again."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -11,15 +9,16 @@ from typing import Any
 import msgspec
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Min, Q
+from django.db.models import Q
 from django.db.models.functions import TruncDate
 
 from analysis.history.run_sums import JudgedRun, RunSums, add_run
+from analysis.marks.selectors import first_noted
 from analysis.models import JobEfficiency
 from analysis.rollups.models import SCALARS, PersonDay, ProjectDay, RollUpDue, WorkDay
 from analysis.rollups.selectors import READ, judged_runs, site_zone
-from jobs.failures.services import Work, attempt_each
-from jobs.models import Project
+from jobs.selectors import project_name
+from jobs.work_queue.services import Work, attempt_each
 
 ROLL_UP = "roll-up"
 DAYS_TOGETHER = 31
@@ -29,34 +28,31 @@ BATCH_ROWS = 5000
 WHOSE = ("user_id", "is_told_by_owner", "work_key", "job_id")
 
 
-def note_changed(*judged: tuple[int, int, datetime | None]) -> None:
+def note_changed(now: datetime, *judged: tuple[int, int, datetime | None]) -> None:
     """The sums of these days are no longer right: (user, project, end of a run) before and after it was judged.
 
     Called in the transaction of the judgement.
     """
     zone = site_zone()
     days = {(user, project, ended.astimezone(zone).date()) for user, project, ended in judged if ended is not None}
-    RollUpDue.objects.bulk_create(RollUpDue(user_id=user, project_id=project, day=day) for user, project, day in days)
+    RollUpDue.objects.bulk_create(_due(days, now))
 
 
-def note_all() -> int:
+def note_all(now: datetime) -> int:
     """Every day of every person is to be added up again; returns how many."""
     ended = JobEfficiency.objects.filter(ended_at__isnull=False)
     days = ended.annotate(day=TruncDate("ended_at", tzinfo=site_zone())).values_list("user_id", "project_id", "day")
-    rows = [RollUpDue(user_id=user, project_id=project, day=day) for user, project, day in days.order_by().distinct()]
-    RollUpDue.objects.bulk_create(rows, batch_size=BATCH_ROWS)
-    return len(rows)
+    return len(RollUpDue.objects.bulk_create(_due(days.order_by().distinct(), now), batch_size=BATCH_ROWS))
+
+
+def _due(days: Iterable[tuple[int, int, date]], now: datetime) -> list[RollUpDue]:
+    return [RollUpDue(user_id=user, project_id=project, day=day, noted_at=now) for user, project, day in days]
 
 
 def roll_up_due(limit: int, now: datetime) -> int:
     """Add up the days of up to `limit` projects that changed since; how many days were."""
-    work = Work(ROLL_UP, partial(roll_up_project, now=now), is_recurring=True, name=_project_name)
-    waiting = RollUpDue.objects.values("project_id").annotate(first=Min("pk")).order_by("first")
-    return attempt_each(work, [list(waiting.values_list("project_id", flat=True)[:limit])], now, limit).done
-
-
-def _project_name(project_pk: int) -> str:
-    return Project.objects.get(pk=project_pk).name
+    work = Work(ROLL_UP, partial(roll_up_project, now=now), is_recurring=True, name=project_name)
+    return attempt_each(work, [first_noted(RollUpDue.objects.all(), "project_id", limit)], now, limit).done
 
 
 def roll_up_project(project_pk: int, now: datetime) -> int:

@@ -1,7 +1,5 @@
 """Reading what is missing: jobs without all of their summaries, and silent nodes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import datetime, timedelta
 from typing import NamedTuple

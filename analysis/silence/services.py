@@ -3,8 +3,6 @@
 Only the nodes of judged runs are checked, so a node that runs no jobs is never silent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 

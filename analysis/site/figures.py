@@ -1,7 +1,5 @@
 """The figures of the whole site for one month, as they are stored: rounded sums, or why one is withheld."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.site.idle import IdleHours
-from analysis.site.suppression import Parts, Runs, Table, rounded, runs_of, step_of, suppress
+from analysis.site.suppression import Atoms, Parts, Runs, Table, add_parts, rounded, runs_of, step_of, suppress
 from analysis.site.week import HOURS, by_hour, hours_between, parts_of_course
 from analysis.site.week_map import WeekMap, WeekRuns, week_map
 
@@ -75,7 +73,7 @@ class MonthSums:
 
     def __init__(self, start: datetime, end: datetime) -> None:
         self.start, self.end = start, end
-        self.atoms: dict[tuple[int, tuple[str, ...]], Parts] = {}
+        self.atoms: Atoms = {}
         # Beside each atom; half as large as what Python's own numbers take.
         self.hours: dict[tuple[int, tuple[str, ...]], NDArray[np.float32]] = {}
         self.energy_j: dict[int, float] = {}
@@ -83,11 +81,10 @@ class MonthSums:
     def add(self, run: SiteRun) -> None:
         """Add one run."""
         key = run.user, (*groups_of(run), str(run.project))
-        before = self.atoms.get(key, (0.0, 0.0, 0.0))
-        used, unused, unmeasured = parts_of(run)
-        self.atoms[key] = before[0] + used, before[1] + unused, before[2] + unmeasured
+        parts = parts_of(run)
+        add_parts(self.atoms, *key, parts)
         if key not in self.hours:
-            self.hours[key] = np.zeros((HOURS, len(before)), dtype=np.float32)
+            self.hours[key] = np.zeros((HOURS, len(parts)), dtype=np.float32)
         self.hours[key] += self._by_hour(run)
         if run.energy_j is not None:
             self.energy_j[run.user] = self.energy_j.get(run.user, 0.0) + run.energy_j

@@ -1,15 +1,12 @@
 """GPU-hours of GPUs that never worked, in one month of the site: those that others waited for, and all others."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from analysis.site.suppression import Parts, Runs, Table, Withheld, reason, rounded, runs_of, step_of
+from analysis.site.suppression import Atoms, Parts, Withheld, add_parts, reason, rounded, runs_of, step_of
 
 IDLE, REST = "idle", "rest"
 
@@ -17,7 +14,7 @@ IDLE, REST = "idle", "rest"
 class IdleHours(msgspec.Struct):
     """Rounded GPU-hours, or the `Withheld` reason; `wanted` are those that waiting jobs would have filled.
 
-    `step` is that of the rounding; None in months that were closed before it was kept.
+    `step` is that of the rounding; None where they are withheld.
     """
 
     withheld: str = ""
@@ -30,7 +27,7 @@ class IdleHours(msgspec.Struct):
 class IdleSums:
     """Counted runs added up by person and group, each divided into its idle GPUs and the rest."""
 
-    atoms: dict[tuple[int, tuple[str, ...]], Parts] = field(default_factory=dict)
+    atoms: Atoms = field(default_factory=dict)
     of_person: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     def add(self, user: int, groups: tuple[str, ...], parts: Parts, idle: float, wanted: float) -> None:
@@ -40,13 +37,9 @@ class IdleSums:
         wanted = min(wanted, idle)
         before = self.of_person.get(user, (0.0, 0.0))
         self.of_person[user] = before[0] + wanted, before[1] + idle - wanted
-        self._add((user, (*groups, REST)), (used, unused - idle, unmeasured))
+        add_parts(self.atoms, user, (*groups, REST), (used, unused - idle, unmeasured))
         if idle > 0:
-            self._add((user, (*groups, IDLE)), (0.0, idle, 0.0))
-
-    def _add(self, key: tuple[int, tuple[str, ...]], parts: Parts) -> None:
-        before = self.atoms.get(key, (0.0, 0.0, 0.0))
-        self.atoms[key] = before[0] + parts[0], before[1] + parts[1], before[2] + parts[2]
+            add_parts(self.atoms, user, (*groups, IDLE), (0.0, idle, 0.0))
 
     def figures(self, shown: Sequence[Collection[str]]) -> IdleHours:
         """What may be shown beside tables that show these groups, in the order of the groups of `add`."""
@@ -68,17 +61,7 @@ class IdleSums:
         for table, names in zip(tables, shown, strict=True):
             hidden = (group for group, name in enumerate(table.names) if name not in names)
             table.withheld.update(dict.fromkeys(hidden, Withheld.OTHER_GROUP))
-            if any(_is_revealing(runs, table, part) for part in (is_idle, ~is_idle)):
-                return Withheld.OTHER_GROUP
+            for groups, left in (*table.beside(is_idle), *table.beside(~is_idle)):
+                if groups and np.any(left) and runs.why(left):
+                    return Withheld.OTHER_GROUP
         return None
-
-
-def _is_revealing(runs: Runs, table: Table, part: NDArray[np.bool_]) -> bool:
-    """Whether the part without the groups inside it, or the groups around it without the part, may not be known."""
-    inside = [block for block in table.blocks() if not np.any(table.mask(block) & ~part)]
-    around = [block for block in table.blocks() if np.any(table.mask(block) & part)]
-    for blocks in (inside, around):
-        left = part ^ table.mask([group for block in blocks for group in block])
-        if blocks and np.any(left) and runs.why(left):
-            return True
-    return False

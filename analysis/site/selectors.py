@@ -1,7 +1,5 @@
 """Reading the months of the site: those that are stored, and those that can be closed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -11,15 +9,11 @@ import msgspec
 from django.db.models import QuerySet
 
 from analysis.models import COUNTED_CLASS, JobEfficiency
+from analysis.months.selectors import latest_months, month_ends, next_month
 from analysis.rollups.models import ProjectDay
-from analysis.rollups.selectors import site_zone
 from analysis.site.figures import MonthFigures, SiteRun
-from analysis.site.models import SiteMonth
 from jobs.models import User
 from jobs.selectors import BY_SITE, keys_of_any
-
-MONTHS = 12
-"""How many ended months are shown, and closed where they are not."""
 
 CLOSED_AFTER = timedelta(days=7)
 """Data that arrive later than this after the end of a month are not in its figures."""
@@ -37,7 +31,7 @@ READ = (
 
 
 @dataclass(frozen=True)
-class ClosedMonth:
+class SiteMonth:
     """One month as it is shown."""
 
     first_day: date
@@ -45,54 +39,26 @@ class ClosedMonth:
     closed_at: datetime
 
 
-def closed_months() -> list[ClosedMonth]:
+def closed_months() -> list[SiteMonth]:
     """The latest months, the oldest first."""
-    rows = SiteMonth.objects.order_by("-first_day").values_list("first_day", "figures", "closed_at")[:MONTHS]
     return [
-        ClosedMonth(day, msgspec.convert(figures, MonthFigures), closed_at)
-        for day, figures, closed_at in reversed(rows)
+        SiteMonth(row.first_day, msgspec.convert(row.figures, MonthFigures), row.closed_at)
+        for row in reversed(latest_months("site"))
     ]
 
 
-def next_month(first_day: date) -> date:
-    """The first day of the month after this one.
-
-    >>> next_month(date(2026, 12, 1))
-    datetime.date(2027, 1, 1)
-    """
-    return (first_day + timedelta(days=31)).replace(day=1)
-
-
-def months_to_close(now: datetime, settled_after: timedelta = SETTLED_AFTER) -> list[date]:
-    """Those of `months_not_closed` whose runs are not being judged."""
-    return [month for month in months_not_closed(now) if not is_being_judged(month, now - settled_after)]
-
-
-def months_not_closed(now: datetime) -> list[date]:
-    """The first days of months that ended long enough ago, have runs and are not closed, the latest first."""
-    last = (now.astimezone(site_zone()) - CLOSED_AFTER).date().replace(day=1)
-    months = [last := (last - timedelta(days=1)).replace(day=1) for _ in range(MONTHS)]
-    closed = set(SiteMonth.objects.filter(first_day__in=months).values_list("first_day", flat=True))
-    still_open = [month for month in months if month not in closed]
-    firsts = (_days_of(month).order_by("day")[:1] for month in still_open)
-    days = ProjectDay.objects.filter(pk__in=keys_of_any(firsts)).values_list("day", flat=True) if still_open else ()
-    have_runs = {day.replace(day=1) for day in days}
-    return [month for month in still_open if month in have_runs]
-
-
-def _days_of(month: date) -> QuerySet[ProjectDay]:
-    return ProjectDay.objects.filter(day__gte=month, day__lt=next_month(month))
+def months_with_runs(months: Sequence[date]) -> set[date]:
+    """Those of these months that have runs."""
+    days_of = (ProjectDay.objects.filter(day__gte=month, day__lt=next_month(month)) for month in months)
+    firsts = (days.order_by("day")[:1] for days in days_of)
+    days = ProjectDay.objects.filter(pk__in=keys_of_any(firsts)).values_list("day", flat=True)
+    return {day.replace(day=1) for day in days}
 
 
 def is_being_judged(month: date, since: datetime) -> bool:
     """Whether a run of this month was judged since."""
     start, end = month_ends(month)
     return JobEfficiency.objects.filter(analysed_at__gt=since, ended_at__gte=start, ended_at__lt=end).exists()
-
-
-def month_ends(month: date) -> tuple[datetime, datetime]:
-    start, end = (datetime(day.year, day.month, day.day, tzinfo=site_zone()) for day in (month, next_month(month)))
-    return start, end
 
 
 def runs_of_month(month: date) -> Iterator[SiteRun]:
@@ -102,13 +68,15 @@ def runs_of_month(month: date) -> Iterator[SiteRun]:
 
 def rows_of_month(month: date, *columns: str) -> Iterator[tuple[Any, ...]]:
     """These columns of the same runs."""
-    start, end = month_ends(month)
-    for users in _some(list(User.objects.order_by("pk").values_list("pk", flat=True))):
-        rows = JobEfficiency.objects.filter(
-            BY_SITE, user__in=users, ended_at__gte=start, ended_at__lt=end, uncounted_reason="", gpu_hours__gt=0
-        )
+    for rows in counted_runs(*month_ends(month)):
         yield from rows.annotate(counted_class=COUNTED_CLASS).values_list(*columns).iterator()
 
 
-def _some(users: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (users[first : first + USERS_TOGETHER] for first in range(0, len(users), USERS_TOGETHER))
+def counted_runs(start: datetime, end: datetime) -> Iterator[QuerySet[JobEfficiency]]:
+    """The counted runs with a record from Slurm that ended in this time: of some people at a time."""
+    people = list(User.objects.order_by("pk").values_list("pk", flat=True))
+    for first in range(0, len(people), USERS_TOGETHER):
+        users = people[first : first + USERS_TOGETHER]
+        yield JobEfficiency.objects.filter(
+            BY_SITE, user__in=users, ended_at__gte=start, ended_at__lt=end, uncounted_reason="", gpu_hours__gt=0
+        )

@@ -7,10 +7,8 @@ safe, so are their unions. Every shown sum is rounded to a step that grows with 
 that assumes more than these figures state (who joined or left, what everybody else used) stays a wide range.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -35,6 +33,9 @@ UNIONS_OF_ALL_MAX = 8
 
 Parts = tuple[float, float, float]
 """GPU-hours used, unused and not measured; together they are the allocated ones."""
+
+Atoms = dict[tuple[int, tuple[str, ...]], Parts]
+"""The parts of each person in each combination of groups, one of each table."""
 
 Sums = NDArray[np.float64]
 """A row for each person, a column for each of `Parts`."""
@@ -78,6 +79,20 @@ class Table:
     def mask(self, groups: Sequence[int]) -> NDArray[np.bool_]:
         """The atoms in any of these groups."""
         return np.isin(self.of_atom, groups)
+
+    def beside(self, part: NDArray[np.bool_]) -> Iterator[tuple[list[int], NDArray[np.bool_]]]:
+        """The groups inside a part of the atoms, and those that it touches, each with what it differs by."""
+        inside = [block for block in self.blocks() if not np.any(self.mask(block) & ~part)]
+        around = [block for block in self.blocks() if np.any(self.mask(block) & part)]
+        for blocks in (inside, around):
+            groups = [group for block in blocks for group in block]
+            yield groups, part ^ self.mask(groups)
+
+
+def add_parts(atoms: Atoms, person: int, groups: tuple[str, ...], parts: Parts) -> None:
+    """Add the parts of one run."""
+    used, unused, unmeasured = atoms.get((person, groups), (0.0, 0.0, 0.0))
+    atoms[person, groups] = used + parts[0], unused + parts[1], unmeasured + parts[2]
 
 
 def reason(sums: Sums, step: float | None = None) -> Withheld | None:
@@ -176,7 +191,7 @@ class Runs:
         return Shown(rounded(self.size(mask), step), rounded(used, step), rounded(unused, step))
 
 
-def runs_of(atoms: Mapping[tuple[int, tuple[str, ...]], Parts]) -> Runs:
+def runs_of(atoms: Atoms) -> Runs:
     """Atoms by (person, group in each table), as arrays."""
     numbers = {person: number for number, person in enumerate(sorted({person for person, _ in atoms}))}
     people = np.array([numbers[person] for person, _ in atoms], dtype=np.int64)
@@ -218,12 +233,7 @@ def _hide_one_difference(runs: Runs) -> bool:
     for one, other in combinations(runs.tables, 2):
         few, many = sorted((one, other), key=lambda table: len(table.blocks()))
         for union in unions(few.blocks()):
-            whole = few.mask(union)
-            inside = [block for block in many.blocks() if not np.any(many.mask(block) & ~whole)]
-            around = [block for block in many.blocks() if np.any(many.mask(block) & whole)]
-            for blocks in (inside, around):
-                groups = [group for block in blocks for group in block]
-                left = whole ^ many.mask(groups)
+            for groups, left in many.beside(few.mask(union)):
                 if groups and np.any(left) and runs.why(left):
                     near = _shown_of((few, union), (many, groups)) or _shown_of((few, few.shown), (many, many.shown))
                     if near:

@@ -1,7 +1,5 @@
 """The hours of the week: in which of them a run had its GPUs, and how often each occurs in a month; pure."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 

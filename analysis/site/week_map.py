@@ -6,8 +6,6 @@ that no person's hours in it exceed, and the step is raised until even a reader 
 when the one person did, does not know how much.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,7 +40,7 @@ BLOCKS_PAIRED_MAX = 40
 class WeekMap(msgspec.Struct):
     """Mean GPU-hours in one hour and their use in percent, Monday 0:00 first; None is withheld, or all is.
 
-    Each with the steps it was rounded up or down to; there are none in months that were closed before they were kept.
+    Each with the steps it was rounded up or down to.
     """
 
     withheld: str = ""
@@ -113,15 +111,12 @@ def week_map(week: WeekRuns, draw: Callable[[], float]) -> WeekMap:
 
 def shown_hours(week: WeekRuns) -> NDArray[np.bool_]:
     """The hours of the week that may be shown, none of which reveals the others as the rest of the total."""
-    is_shown = np.array([reason(sums, step) is None for sums, step in zip(_by_cell(week), week.steps, strict=True)])
+    cells = zip(week.of_person.swapaxes(0, 1), week.steps, strict=True)
+    is_shown = np.array([reason(sums, step) is None for sums, step in cells])
     sizes = week.of_person.sum(axis=(0, 2))
     while is_shown.any() and _why_rest(week.of_person[:, ~is_shown].sum(axis=1), week.steps[is_shown].max()):
         is_shown[min(np.flatnonzero(is_shown), key=lambda cell: sizes[cell])] = False
     return is_shown
-
-
-def _by_cell(week: WeekRuns) -> Iterator[Sums]:
-    return (week.of_person[:, cell] for cell in range(week.of_person.shape[1]))
 
 
 def _why_rest(left: Sums, step: float) -> Withheld | None:

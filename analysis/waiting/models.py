@@ -1,7 +1,5 @@
 """Table of runs that left GPUs idle, and of what others waited for meanwhile."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from jobs.models import Job, User

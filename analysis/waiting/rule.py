@@ -4,8 +4,6 @@ On an idle system nobody waits, and nothing is counted. Slurm could probably hav
 what they requested of cores and memory, and limits and priorities of accounts, are not compared.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,15 +65,10 @@ class Waited:
 
 
 @dataclass(frozen=True)
-class _Fitting:
+class _Fitting(Waiting):
     """A waiting job as it would fit: GPUs on each of some nodes, during minutes of the run."""
 
-    user: int
-    gpus: int
     on_each: int
-    nodes: int
-    since: datetime
-    until: datetime
 
 
 def idle_gpus_by_node(facts: JobFacts) -> dict[int, int]:
@@ -119,7 +112,7 @@ def _fitting(run: IdleRun, job: Waiting) -> _Fitting | None:
         on_each, gpus = run.node_gpus, run.node_gpus * nodes
     else:
         on_each, gpus = -(-job.gpus // nodes), job.gpus
-    fit = _Fitting(job.user, gpus, on_each, nodes, since, until)
+    fit = _Fitting(job.user, gpus, nodes, job.is_exclusive, since, until, on_each)
     enough = sum(count for idle, count in run.idle.items() if idle >= on_each)
     return fit if gpus > 0 and enough >= nodes else None
 

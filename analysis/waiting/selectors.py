@@ -1,7 +1,5 @@
 """Reading who waited while a run left GPUs idle, and which runs are to be checked again."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -11,17 +9,17 @@ from typing import Any, NamedTuple
 
 from django.db.models import F, Q, QuerySet
 
-from analysis.models import JobEfficiency, SweepMark
+from analysis.months.selectors import month_ends
 from analysis.site.figures import DIMENSIONS, MonthFigures, SiteRun, groups_of, parts_of
 from analysis.site.idle import IdleHours, IdleSums
-from analysis.site.selectors import READ, month_ends, rows_of_month
+from analysis.site.selectors import READ, rows_of_month
 from analysis.waiting.models import IdleHold
 from analysis.waiting.rule import WAITED_MIN, IdleRun, Waiting
-from jobs.failures.selectors import failed_often
 from jobs.hardware import partition_of
 from jobs.models import QUEUE, WAIT_END, Job
 from jobs.records import QUEUE_WAIT_S_MAX
 from jobs.selectors import BY_SITE, Reach
+from jobs.work_queue.selectors import failed_often
 
 CHECK = "check of who waited"
 """The kind of work under which a failure is recorded; its key is the job's row."""
@@ -36,9 +34,6 @@ WAITING_MAX = 20_000
 """As many waiting jobs are compared with one run; that more wait in a partition is not known of any site."""
 
 PAGE_ROWS = 500
-BEGAN = "idle holds"
-"""The mark of when idle GPUs were stored first, on a site that had judged runs before; set by the migration."""
-
 HOUR_S = 3600
 
 
@@ -154,7 +149,7 @@ def idle_hours_of_month(month: date, figures: MonthFigures, now: datetime) -> Id
     None where it is not known of every run: a check is due, or a judgement is older than these checks. A run whose
     check failed often has its figures from before, and is left out if it was never checked.
     """
-    if figures.total.withheld or not _is_known(*month_ends(month), now):
+    if figures.total.withheld or _due_checks(*month_ends(month), now).exists():
         return None
     sums = IdleSums()
     held = ("job__idle_hold__idle_gpu_hours", "job__idle_hold__wanted_gpu_hours", "job__idle_hold__checked_at")
@@ -164,15 +159,6 @@ def idle_hours_of_month(month: date, figures: MonthFigures, now: datetime) -> Id
         sums.add(run.user, groups_of(run), parts_of(run), *known)
     shown = [{cell.name for cell in figures.tables.get(name, []) if not cell.withheld} for name in DIMENSIONS]
     return sums.figures(shown)
-
-
-def _is_known(start: datetime, end: datetime, now: datetime) -> bool:
-    """Whether each run that ended in this time was judged since idle GPUs are stored, and checked."""
-    if _due_checks(start, end, now).exists():
-        return False
-    began = SweepMark.objects.filter(name=BEGAN).values_list("at", flat=True).first()
-    judged = JobEfficiency.objects.filter(ended_at__gte=start, ended_at__lt=end)
-    return began is None or not judged.filter(analysed_at__lt=began).exists()
 
 
 def shown_hold(job_pk: int, reach: Reach) -> IdleHold | None:

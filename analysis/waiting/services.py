@@ -1,7 +1,5 @@
 """Keeping what others waited for: a judgement notes idle GPUs, and a sweep checks who waited, again with new data."""
 
-from __future__ import annotations
-
 import sys
 from datetime import datetime, timedelta
 from functools import partial
@@ -11,7 +9,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from analysis.facts import JobFacts
-from analysis.models import JobEfficiency, SweepMark
+from analysis.marks.selectors import swept_until
+from analysis.marks.services import mark_swept
+from analysis.models import JobEfficiency
 from analysis.selectors import COMMITTED_LATE
 from analysis.waiting.models import IdleHold
 from analysis.waiting.rule import Waited, idle_gpus_by_node, waited
@@ -24,8 +24,8 @@ from analysis.waiting.selectors import (
     still_due,
     waiting_during,
 )
-from jobs.failures.services import Work, attempt_each
 from jobs.selectors import run_name
+from jobs.work_queue.services import Work, attempt_each
 
 WAITS = "changed waits"
 LOOK_EVERY = timedelta(minutes=5)
@@ -81,9 +81,9 @@ def check_all_waits() -> int:
 
 def note_changed_waits(now: datetime) -> int:
     """Have the runs checked again during which a job waited whose record is new or changed; how many runs."""
-    mark = SweepMark.objects.filter(name=WAITS).first()
-    at = mark.at if mark and mark.at else now
-    if mark and now - at < LOOK_EVERY:
+    looked_at = swept_until(WAITS)
+    at = looked_at or now
+    if looked_at and now - at < LOOK_EVERY:
         return 0
     noted = 0
     for stretch in changed_waits(at - COMMITTED_LATE):
@@ -91,7 +91,7 @@ def note_changed_waits(now: datetime) -> int:
         is_recent = Q(ended_at__gt=now - RECENT)
         noted += settled.filter(~is_recent).update(check_at=now + CHECK_OLDER_AGAIN)
         noted += settled.filter(is_recent).update(check_at=now + CHECK_AGAIN)
-    SweepMark.objects.update_or_create(name=WAITS, defaults={"at": now})
+    mark_swept(WAITS, now)
     return noted
 
 

@@ -5,8 +5,6 @@ latest where they did different work. Of its last completed runs the latest of t
 reports, stands for the next run: its own request, with what its report suggests, is the request of the work.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,17 +17,7 @@ from analysis.host_share import cores_for
 from analysis.thresholds import LIMITS
 from analysis.works.runs import PastRun
 from jobs.hardware import partition_of, threads_per_core
-from jobs.sbatch import (
-    OptionChange,
-    Shape,
-    apply,
-    changes_to,
-    parse_block,
-    request_block,
-    rounded,
-    shape_of,
-    walltime_text,
-)
+from jobs.sbatch import OptionChange, apply, changes_to, parse_block, request_block, rounded, shape_of, walltime_text
 from jobs.sbatch_shape import has_whole_nodes
 from jobs.sbatch_values import gpu_options
 from jobs.sbatch_values import walltime_s as limit_s
@@ -186,17 +174,7 @@ def allocated_options(run: PastRun) -> dict[str, str]:
     """What a run was allocated as plain sbatch options, as far as the record knows it."""
     if not run.gpus:
         return {}
-    wanted = Shape(
-        nodes=run.nodes or 1,
-        gpus=run.gpus,
-        ntasks=run.ntasks,
-        cores=run.cores or None,
-        memory_gb=run.memory_gb or None,
-        walltime_s=run.walltime_s,
-        partition=run.partition,
-        is_exclusive=bool(run.is_exclusive),
-    )
-    return parse_block(request_block(wanted))
+    return parse_block(request_block(run.allocation))
 
 
 def advised(request: Mapping[str, str], advice: Iterable[tuple[Sequence[OptionChange], Options]]) -> dict[str, str]:

@@ -1,7 +1,5 @@
 """What runs were requested with differently, in sbatch's terms."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

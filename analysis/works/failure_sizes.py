@@ -4,8 +4,6 @@ Every split of every size is tried, so the one that stands out most would often 
 probability by chance (Fisher's exact test, one-sided) is multiplied by the number of splits that were tried.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,13 +21,7 @@ CHANCE_MAX = 0.05
 
 Floats = NDArray[np.float64]
 
-SIZES: tuple[tuple[str, Callable[[PastRun], float | None]], ...] = (
-    ("gpus", lambda run: run.gpus),
-    ("nodes", lambda run: run.nodes),
-    ("ntasks", lambda run: run.ntasks),
-    ("memory_gb", lambda run: run.memory_gb),
-    ("walltime_s", lambda run: run.walltime_s),
-)
+SIZES = ("gpus", "nodes", "ntasks", "memory_gb", "walltime_s")
 FAILURES: tuple[tuple[str, Callable[[PastRun], bool]], ...] = (
     (
         "memory",
@@ -64,7 +56,7 @@ class FailureSize:
 def failure_sizes(runs: Sequence[PastRun]) -> list[FailureSize]:
     """For each way to fail the split that tells most, where it is not chance; at most one each."""
     decided = [run for run in runs if run.is_completed or run.is_own_failure]
-    sizes = [(name, [of(run) for run in decided]) for name, of in SIZES]
+    sizes = [(name, [getattr(run, name) for run in decided]) for name in SIZES]
     log_factorials = _log_factorials(len(decided))
     found = []
     for failure, holds in FAILURES:

@@ -1,9 +1,7 @@
-"""Which runs of a work failed, how, and what they had in common that most completed runs had not."""
-
-from __future__ import annotations
+"""Which runs of a work failed, how, what sets them apart from most completed runs, and failures that repeat."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -15,14 +13,8 @@ SHARED_BY_COMPLETED_MAX = 0.5
 FAILED_MIN = 2
 """One failed run has nothing in common with others."""
 
-TRAITS: tuple[tuple[str, Callable[[PastRun], object]], ...] = (
-    ("partition", lambda run: run.partition or None),
-    ("nodes", lambda run: run.nodes),
-    ("gpus", lambda run: run.gpus),
-    ("ntasks", lambda run: run.ntasks),
-    ("memory_gb", lambda run: run.memory_gb),
-    ("walltime_s", lambda run: run.walltime_s),
-)
+TRAITS = ("partition", "nodes", "gpus", "ntasks", "memory_gb", "walltime_s")
+UNKNOWN = (None, "")
 
 
 @dataclass(frozen=True)
@@ -98,13 +90,64 @@ def _shared(failed: Sequence[PastRun], completed: Sequence[PastRun]) -> tuple[Sh
     if len(failed) < FAILED_MIN or not completed:
         return ()
     found = []
-    for name, of in TRAITS:
-        values = {of(run) for run in failed}
-        value = of(failed[0])
-        if len(values) > 1 or value is None:
+    for name in TRAITS:
+        value, *others = {getattr(run, name) for run in failed}
+        if others or value in UNKNOWN:
             continue
-        known = [of(run) for run in completed if of(run) is not None]
+        known = [each for run in completed if (each := getattr(run, name)) not in UNKNOWN]
         same = sum(other == value for other in known)
         if known and same <= SHARED_BY_COMPLETED_MAX * len(known):
             found.append(SharedTrait(name, value, same, len(known)))
     return tuple(found)
+
+
+REPEATED_MIN, LATEST_MAX = 3, 5
+"""A work fails the same way where three of its last five runs did."""
+
+MEMORY_CODES = ("host_out_of_memory", "gpu_out_of_memory")
+
+
+@dataclass(frozen=True)
+class EndedRun:
+    """How one run ended; `codes` are those of its findings."""
+
+    state: str
+    codes: str = ""
+
+
+@dataclass(frozen=True)
+class RepeatedFailure:
+    """`runs` of the last `of` runs failed this way: "TIMEOUT", "FAILED" or the code of what memory ran out."""
+
+    how: str
+    runs: int
+    of: int
+
+
+def repeated_failure(latest_first: Sequence[EndedRun]) -> RepeatedFailure | None:
+    """The way in which the latest runs of one work fail; None where they do not, or the last one completed.
+
+    Cancelled runs and those that the system ended are not asked for.
+
+    >>> runs = [EndedRun("TIMEOUT"), EndedRun("COMPLETED"), EndedRun("TIMEOUT"), EndedRun("TIMEOUT")]
+    >>> repeated_failure(runs)
+    RepeatedFailure(how='TIMEOUT', runs=3, of=4)
+    >>> repeated_failure([EndedRun("COMPLETED"), *runs]) is None
+    True
+    """
+    last = latest_first[:LATEST_MAX]
+    ways = Counter(way for run in last if (way := _way(run)))
+    if not ways or not _way(last[0]):
+        return None
+    how, runs = ways.most_common(1)[0]
+    return RepeatedFailure(how, runs, len(last)) if runs >= REPEATED_MIN else None
+
+
+def _way(run: EndedRun) -> str:
+    """How a run failed; empty where it did not."""
+    if run.state == "COMPLETED":
+        return ""
+    memory = next((code for code in MEMORY_CODES if code in run.codes.split()), "")
+    if run.state == "OUT_OF_MEMORY":
+        return memory or "host_out_of_memory"
+    return memory or (run.state if run.state in ("TIMEOUT", "FAILED") else "")

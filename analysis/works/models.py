@@ -1,7 +1,5 @@
 """Table of the pipelines: works of one person in one project that regularly follow one another."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from jobs.models import Project, User

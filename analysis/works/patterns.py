@@ -1,14 +1,14 @@
 """What a run of one work is typically like: use, cores, memory and run time with their spread, and what limits it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median, quantiles
 
+from analysis.comparable import known_median
 from analysis.thresholds import LIMITS
+from analysis.works.best_request import is_without_gpu_use
 from analysis.works.runs import CANCELLED, PastRun
 from jobs.records import SYSTEM_FAILURES
 
@@ -165,14 +165,29 @@ def _kind_of_work(judged: Sequence[PastRun]) -> KindOfWork | None:
         kind=kind,
         runs=runs if kind else 0,
         measured=len(measured),
-        gpu_fraction=_median([run.avg_gpu_util and run.avg_gpu_util / 100 for run in measured]),
-        cores_fraction=_median([cores_fraction(run) for run in measured]),
-        io_fraction=_median([run.io_wait_fraction for run in measured]),
+        gpu_fraction=known_median(run.avg_gpu_util and run.avg_gpu_util / 100 for run in measured),
+        cores_fraction=known_median(cores_fraction(run) for run in measured),
+        io_fraction=known_median(run.io_wait_fraction for run in measured),
         spinning_runs=sum("busy_but_waiting" in run.finding_codes.split() for run in measured),
         memory_runs=kinds[WorkloadKind.MEMORY],
     )
 
 
-def _median(values: Sequence[float | None]) -> float | None:
-    found = spread("", values)
-    return found.median if found else None
+@dataclass(frozen=True)
+class WithoutUse:
+    """`runs` of `of` counted runs used no GPU and were billed `gpu_hours`; `is_over` where the latest used its GPUs."""
+
+    runs: int
+    of: int
+    gpu_hours: float
+    is_over: bool
+
+
+def without_use(latest_first: Sequence[PastRun]) -> WithoutUse | None:
+    """The runs without any GPU use among the judged, counted ones; None where every one used its GPUs."""
+    counted = [run for run in latest_first if run.is_judged and not run.uncounted_reason and run.gpus]
+    idle = [run for run in counted if is_without_gpu_use(run)]
+    if not idle:
+        return None
+    hours = sum(run.gpu_hours or 0.0 for run in idle)
+    return WithoutUse(len(idle), len(counted), hours, is_over=not is_without_gpu_use(counted[0]))

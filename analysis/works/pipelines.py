@@ -11,8 +11,6 @@ pairs are likely, the shifted times pair up as well. Works that start at the sam
 other do not pair up unless one happens to end just before the other can start.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

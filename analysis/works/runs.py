@@ -1,7 +1,5 @@
 """One run of a work as its page counts with it: the record, the request and the judgement in one row."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +8,7 @@ from datetime import datetime
 from analysis.comparable import Throughput
 from analysis.thresholds import LIMITS
 from jobs.records import ENDED_STATES, SYSTEM_FAILURES
+from jobs.sbatch import Shape
 from jobs.work_key import is_trial
 
 COMPLETED, CANCELLED, TIMEOUT = "COMPLETED", "CANCELLED", "TIMEOUT"
@@ -57,6 +56,20 @@ class PastRun:
     saved_gpu_hours: float | None = None
     throughput_unit: str = ""
     throughput_per_s: float | None = None
+
+    @property
+    def allocation(self) -> Shape:
+        """What it was allocated, as a request."""
+        return Shape(
+            nodes=self.nodes or 1,
+            gpus=self.gpus or 0,
+            ntasks=self.ntasks,
+            cores=self.cores or None,
+            memory_gb=self.memory_gb or None,
+            walltime_s=self.walltime_s,
+            partition=self.partition,
+            is_exclusive=bool(self.is_exclusive),
+        )
 
     @property
     def is_completed(self) -> bool:

@@ -1,7 +1,5 @@
 """Reading the runs of one work; whose they are the caller has decided: every function takes runs that are visible."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -22,7 +20,7 @@ from jobs.models import Job
 from jobs.records import ENDED_STATES
 from jobs.sbatch import OptionChange
 from jobs.selectors import BY_SITE, Reach, keys_of_any
-from jobs.work_key import KEY_LENGTH
+from wire.work_names import KEY_LENGTH
 
 RUNS_MAX = 1000
 """The latest runs of a work that are looked at: enough for every quantile that is stated, and read within a page."""

@@ -1,7 +1,5 @@
 """Storing the pipelines of a person."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from datetime import datetime, timedelta
 from typing import Any

@@ -22,7 +22,7 @@ from collector.shipper import ShipError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from collector.comments.settings import Settings
     from collector.comments.state import State
@@ -73,7 +73,7 @@ class Run:
         self.counts["missed"] += len(missed)
         return missed
 
-    def _command(self, text: str, ids: list[int]) -> bool:
+    def _command(self, text: str, ids: Sequence[int]) -> bool:
         """Whether one command succeeded. Raises SlurmError if too many in a row did not."""
         try:
             slurm.write(self.settings, text, ids)

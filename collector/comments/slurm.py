@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from typing import NamedTuple
 
 from collector.commands import OUTPUT_BYTES_MAX, output
 from collector.comments.texts import OURS, id_list, modification, seconds_of
@@ -29,20 +30,17 @@ class SlurmError(Exception):
     """A command of Slurm that is missing, failed, or did not answer in time."""
 
 
-class Row:
+class Row(NamedTuple):
     """An allocation as accounting has it: its own number, its shown one (`12`, `12_3`, `12+1`), state, start, comment.
 
     Of a requeued job it is the latest attempt, which is also the only one that sacctmgr changes.
     """
 
-    def __init__(self, raw_id: int, shown_id: str, state: str, started_s: int | None, comment: str) -> None:
-        self.raw_id, self.shown_id, self.state, self.started_s, self.comment = (
-            raw_id,
-            shown_id,
-            state,
-            started_s,
-            comment,
-        )
+    raw_id: int
+    shown_id: str
+    state: str
+    started_s: int | None
+    comment: str
 
 
 def rows_of(settings: Settings, ids: Sequence[int]) -> list[Row]:

@@ -9,10 +9,11 @@ import calendar
 import json
 import re
 import time
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
 IDS_MAX = 500
@@ -36,18 +37,18 @@ class Refused(Exception):
     """Something that must not reach sacctmgr, or an answer that is not as agreed."""
 
 
-class Wanted:
+class Wanted(NamedTuple):
     """The comment of one attempt of a job: of the one that started then (s since 1970)."""
 
-    def __init__(self, text: str, started_s: int) -> None:
-        self.text, self.started_s = text, started_s
+    text: str
+    started_s: int
 
 
-class Page:
+class Page(NamedTuple):
     """One answer of the portal: the comment for each job, and where to go on."""
 
-    def __init__(self, wanted: Mapping[int, Wanted], next_since: int) -> None:
-        self.wanted, self.next_since = wanted, next_since
+    wanted: Mapping[int, Wanted]
+    next_since: int
 
 
 def seconds_of(written: str) -> int | None:
@@ -95,7 +96,7 @@ def _is_whole(value: Any, least: int, most: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def grouped(texts: Mapping[int, str]) -> list[tuple[str, list[int]]]:
+def grouped(texts: Mapping[int, str]) -> list[tuple[str, Sequence[int]]]:
     """Jobs with equal texts together, at most `IDS_MAX` each: every group is one command.
 
     >>> grouped({3: "kaiku:class=unknown;v=1", 1: "kaiku:class=unknown;v=1"})
@@ -107,10 +108,9 @@ def grouped(texts: Mapping[int, str]) -> list[tuple[str, list[int]]]:
     return [(text, some) for text in sorted(ids) for some in parted(ids[text])]
 
 
-def parted(ids: Iterable[int], most: int = IDS_MAX) -> list[list[int]]:
-    """The ids in order, in parts of at most so many."""
-    whole = list(ids)
-    return [whole[at : at + most] for at in range(0, len(whole), most)]
+def parted(ids: Sequence[int]) -> list[Sequence[int]]:
+    """The ids in order, in parts of at most `IDS_MAX`."""
+    return [ids[at : at + IDS_MAX] for at in range(0, len(ids), IDS_MAX)]
 
 
 def id_list(ids: Iterable[int]) -> str:

@@ -26,18 +26,14 @@ def _reading(values: dict[str, str]) -> Reading:
         util=number(values.get("GPU use (%)")),
         used_bytes=number(values.get("VRAM Total Used Memory (B)")),
         total_bytes=number(values.get("VRAM Total Memory (B)")),
-        power_w=_power_w(values),
+        # None for the secondary die of a package, which older versions show as 0.0 and newer ones as N/A.
+        power_w=_first(values, POWER_KEYS) or None,
         temperature_c=_first(values, TEMPERATURE_KEYS),
         gfx_clock_mhz=number(values.get("sclk clock speed:")),
         mem_clock_mhz=number(values.get("mclk clock speed:")),
         device_id=_device_id(values),
         bus=values.get("PCI Bus", "").lower(),
     )
-
-
-def _power_w(values: dict[str, str]) -> float | None:
-    """None for the secondary die of a package, which older versions show as 0.0 and newer ones as N/A."""
-    return _first(values, POWER_KEYS) or None
 
 
 def _device_id(values: dict[str, str]) -> int | None:

@@ -23,22 +23,6 @@ INTERVAL_S_MIN = 10.0
 class Reading:
     """What a command reported about one GPU; None is not reported. Memory in bytes."""
 
-    __slots__ = (
-        "bus",
-        "device_id",
-        "gfx_clock_mhz",
-        "mem_clock_mhz",
-        "power_w",
-        "temperature_c",
-        "total_bytes",
-        "used_bytes",
-        "util",
-    )
-
-    def __init__(self, **values: float | str | None) -> None:
-        for name in Reading.__slots__:
-            setattr(self, name, values.get(name))
-
     util: float | None
     used_bytes: float | None
     total_bytes: float | None
@@ -48,6 +32,12 @@ class Reading:
     mem_clock_mhz: float | None
     bus: str | None
     device_id: int | None
+
+    __slots__ = tuple(__annotations__)
+
+    def __init__(self, **values: float | str | None) -> None:
+        for name in Reading.__slots__:
+            setattr(self, name, values.get(name))
 
 
 class SmiSource(Source):

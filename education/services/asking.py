@@ -5,8 +5,6 @@ exactly those: a name that changes a moment later has no effect. Only the head o
 the environment are not used, because a proxy would look up the name again.
 """
 
-from __future__ import annotations
-
 import http.client
 import io
 import socket

@@ -1,7 +1,5 @@
 """Writing lessons: each change is a new version, none is lost, and two editors never overwrite each other unnoticed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 
@@ -10,10 +8,9 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
-from education.lesson import DEFAULT_LANGUAGE, LessonContent
+from education.lesson import DEFAULT_LANGUAGE, LessonContent, names_text, situations_text
 from education.models import Lesson, LessonLink, LessonVersion
-from education.program_text import names_text, situations_text
-from education.selectors import lesson_content, newest_version, version_content
+from education.selectors import SAME_NAMES, lesson_content, newest_version, version_content
 
 CHECKED = ("checked_at", "problem", "broken_since")
 """The result of a link check."""
@@ -76,7 +73,7 @@ def write_version(
     restored_from: int | None = None,
 ) -> None:
     """The next version of a lesson whose row is locked; without an editor it is one that came with Kaiku."""
-    for name in ("title", "micro", "explanation", "hint", "is_active"):
+    for name in SAME_NAMES:
         setattr(lesson, name, getattr(content, name))
     lesson.names, lesson.situations = names_text(content.names), situations_text(content.situations)
     lesson.version += 1

@@ -1,7 +1,5 @@
 """Checking whether every documentation link still answers, and marking those that do not."""
 
-from __future__ import annotations
-
 import http.client
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,8 +14,8 @@ from django.utils import timezone
 from education.models import LessonLink, LinkCheck
 from education.public_addresses import is_public_site
 from education.services.asking import Asking, MayReach, NotFollowed, named
-from jobs.failures.selectors import due_again
-from jobs.failures.services import Work, attempt_each
+from jobs.work_queue.selectors import due_again
+from jobs.work_queue.services import Work, attempt_each
 
 TIMEOUT_S = 10.0
 AT_ONCE = 8
@@ -124,10 +122,7 @@ def _asked(asking: Asking, method: str, url: str) -> str:
     except TimeoutError:
         raise
     except (OSError, ValueError, OverflowError, http.client.HTTPException) as error:
-        return _not_reached(error or type(error).__name__)
+        # Without unprintable characters: a server may have sent it.
+        said = f"not reached: {error or type(error).__name__}"
+        return "".join(filter(str.isprintable, said))[:PROBLEM_CHARACTERS_MAX]
     return "" if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES else named(status)
-
-
-def _not_reached(said: object) -> str:
-    """The reason, without unprintable characters: a server may have sent it."""
-    return "".join(filter(str.isprintable, f"not reached: {said}"))[:PROBLEM_CHARACTERS_MAX]

@@ -1,7 +1,5 @@
 """Storing the lessons that come with Kaiku; lessons that staff changed stay as they are."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Storing what accounting reports: each run by itself, so that one that cannot be stored stops no other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

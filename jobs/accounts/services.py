@@ -1,22 +1,16 @@
-"""Writing the portal data of a person: appearance, tokens, and what an administrator may change of an account."""
+"""Writing the portal data of a person: appearance, and what an administrator may change of an account."""
 
-from __future__ import annotations
-
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db import transaction
 from django.db.models import F, QuerySet
 
-from jobs.audit.services import Action, Actor, Kind, by_person, record_change, record_memberships
-from jobs.models import ApiToken, Grant, Membership, User
-from jobs.selectors import own_api_tokens
+from jobs.audit.services import Action, Actor, Kind, record_change, record_memberships
+from jobs.models import Grant, Membership, User
 from jobs.services import replace_grants
 
 ADMINISTRATION = "administration"
 """The source of grants and identities that an administrator gave; no directory removes them."""
-
-TOKEN_USE_RESOLUTION = timedelta(hours=1)
-"""The precision of the last use of a token: not every read should cause a write."""
 
 
 def save_appearance(user: User, *, theme: str, time_zone: str, shows_hints: bool) -> None:
@@ -32,34 +26,6 @@ def save_slurm_comments(user: User, *, is_on: bool, now: datetime) -> None:
         own.filter(slurm_comments_since=None).update(slurm_comments_since=now)
     else:
         own.update(slurm_comments_since=None)
-
-
-def store_api_token(user: User, *, name: str, kind: str, digest: str, expires_at: datetime, now: datetime) -> ApiToken:
-    """Store a person's new token. Raises IntegrityError when a valid one has that name already.
-
-    An expired one of that name is revoked: it opens nothing any more, and its name is free.
-    """
-    with transaction.atomic():
-        for expired in own_api_tokens(user).filter(name=name, expires_at__lte=now):
-            revoke_api_token(expired, now)
-        columns = {"name": name, "kind": kind, "digest": digest, "created_at": now, "expires_at": expires_at}
-        token = ApiToken.objects.create(user=user, **columns)
-        details = f"{token.get_kind_display()}, until {expires_at:%Y-%m-%d}"
-        record_change(by_person(user), Action.TOKEN_MADE, Kind.API_TOKEN, token, details)
-        return token
-
-
-def revoke_api_token(token: ApiToken, now: datetime, by: Actor | None = None) -> None:
-    """Revoke a token; `by` is who revokes it where that is not its owner."""
-    with transaction.atomic():
-        if own_api_tokens(token.user).filter(pk=token.pk).update(revoked_at=now):
-            record_change(by or by_person(token.user), Action.TOKEN_REVOKED, Kind.API_TOKEN, token)
-
-
-def record_token_use(token: ApiToken, now: datetime) -> None:
-    """Store when a token was last used, to the hour."""
-    if token.last_used_at is None or token.last_used_at <= now - TOKEN_USE_RESOLUTION:
-        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
 
 
 def give_role(user: User, role: str, *, by: Actor) -> Grant:

@@ -1,7 +1,5 @@
 """The table of who changed what: entries are added, read and removed after their retention; nothing changes them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import models

@@ -1,7 +1,5 @@
 """Reading the audit log."""
 
-from __future__ import annotations
-
 from django.db.models import QuerySet
 
 from jobs.audit.models import AuditEntry

@@ -1,7 +1,5 @@
 """Writing the audit log, in the transaction of the change itself: both are stored, or neither is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Sign-ins of programs (RFC 8628) that wait for their person, or for the program to fetch its token."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from jobs.shown_text.models import ShownText

@@ -1,7 +1,5 @@
 """Reading sign-ins of programs."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from jobs.models import DeviceSignIn

@@ -1,7 +1,5 @@
 """Writing sign-ins of programs: each step is one conditional statement, so of several at once one alone succeeds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
@@ -9,11 +7,11 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Least
 
+from jobs.expiry.services import remove_rows
 from jobs.models import DeviceSignIn, User
 
 State = DeviceSignIn.State
 SWEPT_ROWS = 100
-BATCH_ROWS = 500
 SLOWER_S, INTERVAL_S_MAX = 5, 60  # RFC 8628, section 3.5: `slow_down` adds 5 s to the interval
 EARLY_S = 1
 """How much earlier than its interval a program may ask again: clocks and networks are not exact."""
@@ -60,7 +58,4 @@ def spend(row: DeviceSignIn, now: datetime) -> bool:
 
 def remove_over(before: datetime) -> Iterator[int]:
     """Delete those that were over before an instant, in batches; yields the number after each batch."""
-    over = DeviceSignIn.objects.filter(expires_at__lt=before).order_by("expires_at").values_list("pk", flat=True)
-    while keys := list(over[:BATCH_ROWS]):
-        removed, _ = DeviceSignIn.objects.filter(pk__in=keys).delete()
-        yield removed
+    yield from remove_rows(DeviceSignIn.objects.filter(expires_at__lt=before))

@@ -1,7 +1,5 @@
 """How much of experiments and runs is kept: bounds of names, texts and points."""
 
-from __future__ import annotations
-
 KEY_LENGTH_MAX = 250
 """Of the name of a metric, parameter or tag, as MLflow's reference server has it (docs, `mlflow/store/entities`)."""
 

@@ -1,15 +1,9 @@
 """Tables of experiments and the runs that training scripts log, beside the jobs that they ran in."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 
-from jobs.experiments.limits import (
-    ARTIFACT_PATH_LENGTH_MAX,
-    KEY_LENGTH_MAX,
-    NAME_LENGTH_MAX,
-)
+from jobs.experiments.limits import ARTIFACT_PATH_LENGTH_MAX, KEY_LENGTH_MAX, NAME_LENGTH_MAX
 from jobs.experiments.status import OPEN, Reported, Status
 from jobs.shown_text.models import ShownText
 

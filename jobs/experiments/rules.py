@@ -1,7 +1,5 @@
 """What a name, parameter, tag, time or value of a run may be, and which jobs a run is linked to; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,7 +15,8 @@ from jobs.experiments.limits import (
     TEXTS_LENGTH_MAX,
 )
 from jobs.experiments.points import STEP_MAX, Point
-from jobs.records import SYSTEM_FAILURES, YEARS, printable, printable_lines
+from jobs.records import SYSTEM_FAILURES, YEARS
+from wire.safe_text import printable, printable_lines
 
 Problem = tuple[str, str]
 AHEAD_MAX = timedelta(days=1)
@@ -91,11 +90,11 @@ def shown_name(text: str) -> str:
     return printable(text.strip())[:NAME_LENGTH_MAX]
 
 
-def name_problems(text: str, path: str = "name") -> list[Problem]:
+def name_problems(text: str) -> list[Problem]:
     """Why an experiment cannot be called so."""
     if not text.strip():
-        return [(path, "must not be empty")]
-    return [(path, f"must have at most {NAME_LENGTH_MAX} characters")] if len(text.strip()) > NAME_LENGTH_MAX else []
+        return [("name", "must not be empty")]
+    return [("name", f"must have at most {NAME_LENGTH_MAX} characters")] if len(text.strip()) > NAME_LENGTH_MAX else []
 
 
 def job_number(text: str) -> int | None:

@@ -1,7 +1,5 @@
 """Reading experiments and runs: whose a person may see, what they may change, and the points of their metrics."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -15,7 +13,7 @@ from jobs.experiments.models import Artifact, Experiment, ExperimentRun, MetricS
 from jobs.experiments.points import Digest, Series, merged, unpacked, unpacked_calls
 from jobs.experiments.rules import NoSuchExperiment, NoSuchRun
 from jobs.experiments.status import OPEN, Status
-from jobs.models import Job, Membership, Project, User
+from jobs.models import Job, Membership, User
 from jobs.queue.selectors import fresh_readings, listed_in
 from jobs.selectors import led_projects
 
@@ -76,11 +74,6 @@ def own_run(user: User, run_id: str) -> ExperimentRun:
     if found is None:
         raise NoSuchRun
     return found
-
-
-def sharable_projects(user: User) -> QuerySet[Project]:
-    """The projects that an experiment of this person may belong to: they are a member of them."""
-    return Project.objects.filter(memberships__user=user).order_by("name")
 
 
 def series_of(run: ExperimentRun, names: Collection[str] | None = None) -> dict[str, Series]:
@@ -207,9 +200,9 @@ def runs_of_job(job: Job) -> QuerySet[ExperimentRun]:
     return ExperimentRun.objects.filter(Exists(linked), owner=job.user_id).order_by("started_at", "pk")
 
 
-def logged_anything(job: str = "pk") -> Exists:
-    """Whether anything was logged in a job, for a query of jobs; `job` is the name of its key there."""
-    return Exists(RunJob.objects.filter(linked_job=OuterRef(job)))
+def logged_anything() -> Exists:
+    """Whether anything was logged in a job, for a query of jobs."""
+    return Exists(RunJob.objects.filter(linked_job=OuterRef("pk")))
 
 
 def logged_in(job: Job) -> list[tuple[dict[str, str], dict[str, Series]]]:

@@ -6,8 +6,6 @@ about: those that did not end before their job did. Only that a job completed sa
 reported its run as failed or killed: a job may hold many runs, and go on when one fails.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum

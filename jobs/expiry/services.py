@@ -3,8 +3,6 @@
 Each batch is a separate transaction and is selected again: a run that is stopped half-way needs no clean-up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from datetime import datetime
 

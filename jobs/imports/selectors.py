@@ -1,7 +1,5 @@
 """Reading imported directory data: by source, by import, and what no directory covers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any

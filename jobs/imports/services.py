@@ -1,9 +1,9 @@
 """Reading a directory and storing its data, with a record of the result for administrators."""
 
-from __future__ import annotations
-
+import logging
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from functools import partial
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -12,9 +12,17 @@ from jobs.directory import Directory
 from jobs.directory_client import DirectoryError, read_source
 from jobs.models import DirectoryImport
 from jobs.services import DirectoryChange, DirectoryShrunk, record_directory
+from jobs.work_queue.services import Work, attempt_each
 
 KEPT = timedelta(days=90)
 SKIPPED_SHOWN_MAX = 50
+IMPORT, ONLY = "directory import", 1
+"""The kind of work under which a failure is recorded, and its key: there is one directory."""
+
+LEASE = timedelta(hours=1)
+"""Twice the time limit of the step."""
+
+log = logging.getLogger(__name__)
 
 
 def import_from(
@@ -54,3 +62,25 @@ def without_secrets(text: str, source: str) -> str:
     for secret in (f"{name}{at}", f"?{parts.query}"):
         text = text.replace(secret, "") if len(secret) > 1 else text
     return text
+
+
+def import_directory(now: datetime) -> int:
+    """Store the data of DIRECTORY_SOURCE; a failed import is tried again later, and is never set aside."""
+    work = Work(IMPORT, partial(_import, now=now), lease=LEASE, is_recurring=True, name=directory_name)
+    return attempt_each(work, [[ONLY]], now).done
+
+
+def directory_name(_: int) -> str:
+    """The configured directory, without the secrets of its address."""
+    return without_secrets(settings.DIRECTORY_SOURCE, settings.DIRECTORY_SOURCE)
+
+
+def _import(_: int, now: datetime) -> bool:
+    try:
+        _read, change = import_from(settings.DIRECTORY_SOURCE, cluster=settings.DIRECTORY_CLUSTER, now=now)
+        log.info("directory: %s", change)
+    except (DirectoryError, DirectoryShrunk) as error:
+        # Its message may quote a row; the page of the directories shows it.
+        log.error("the directory changed nothing: %s", type(error).__name__)
+        return False
+    return True

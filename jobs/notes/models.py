@@ -1,7 +1,5 @@
 """Tables of what people write beside their own runs: a note and some tags, for themselves alone."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from jobs.notes.tags import NOTE_LENGTH_MAX, TAG_LENGTH_MAX

@@ -1,7 +1,5 @@
 """Reading notes and tags: everything here is asked for by their writer and finds nobody else's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from django.db.models import F, Q, QuerySet

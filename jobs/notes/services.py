@@ -1,7 +1,5 @@
 """Writing notes and tags: one note beside a run, in place of the one that its writer had read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """How tags are written: some short words with commas between them; and how much a note may hold."""
 
-from __future__ import annotations
-
 NOTE_LENGTH_MAX = 2000
 TAG_LENGTH_MAX, TAGS_MAX = 32, 10
 

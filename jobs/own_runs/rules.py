@@ -1,7 +1,5 @@
 """Runs that only their owner reports: their state, their project, and how their nodes make up one run."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 import msgspec

@@ -1,7 +1,5 @@
 """Storing runs that only their owner reports, with a sending token; the site's record never changes by it."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import msgspec

@@ -1,7 +1,5 @@
 """Names of processes that are unique over all hosts and restarts."""
 
-from __future__ import annotations
-
 import os
 import socket
 from pathlib import Path

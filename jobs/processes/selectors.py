@@ -1,7 +1,5 @@
 """Reading which processes are running."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from django.db.models import Max, QuerySet

@@ -1,7 +1,5 @@
 """Running processes of Kaiku: each regularly records that it is alive."""
 
-from __future__ import annotations
-
 import logging
 import os
 import time

@@ -1,7 +1,5 @@
 """The table of jobs that are in Slurm's queue or running now, as `squeue` listed them last."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from jobs.shown_text.models import ShownText

@@ -1,7 +1,5 @@
 """Reading the queue as it was read last: whose jobs a person sees, how old that is, and the states of single jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
@@ -9,7 +7,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from jobs.billing import Allocation
-from jobs.models import Job, QueuedJob, QueueReading
+from jobs.models import QueuedJob, QueueReading
 from jobs.selectors import Reach, jobs_within
 
 OLD_AFTER, READINGS_MISSED = timedelta(minutes=10), 3
@@ -56,16 +54,13 @@ def ended_meanwhile(reach: Reach, listed: Collection[QueuedJob]) -> set[int]:
     """
     clusters, numbers = {job.cluster for job in listed}, {job.job_id for job in listed}
     records = jobs_within(reach).filter(cluster__in=clusters, job_id__in=numbers, ended_at__isnull=False)
-    ended = {(cluster, job_id): at for cluster, job_id, at in _by_end(records)}
+    rows = records.order_by("ended_at").values_list("cluster", "job_id", "ended_at")
+    ended = {(cluster, job_id): at for cluster, job_id, at in rows}
     return {
         job.pk
         for job in listed
         if job.started_at and (at := ended.get((job.cluster, job.job_id))) and at > job.started_at
     }
-
-
-def _by_end(records: QuerySet[Job]) -> Iterable[tuple[str, int, datetime | None]]:
-    return records.order_by("ended_at").values_list("cluster", "job_id", "ended_at")
 
 
 def listed_in(clusters: Collection[str]) -> QuerySet[QueuedJob]:

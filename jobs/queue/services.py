@@ -1,7 +1,5 @@
 """Storing the queues of clusters: each reading replaces the rows of its cluster, by what differs."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,12 +11,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from jobs.expiry.services import remove_rows
-from jobs.failures.services import Work, attempt_each
 from jobs.models import QueuedJob, QueueReading
 from jobs.queue.models import ERROR_LENGTH_MAX
 from jobs.queue.squeue import ListedJob, Queue, QueueFormatError, queue_of
 from jobs.services import people_and_projects
 from jobs.slurm_client import QUEUE_TIMEOUT_S, SlurmClientError, queue
+from jobs.work_queue.services import Work, attempt_each
 
 READING = "reading of a queue"
 """The kind of work under which a failure is recorded; its key is the reading's row."""

@@ -5,8 +5,6 @@ mark, and the name comes last: no name shifts a column, and with a mark that nob
 draws for each call, none looks like a row either.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -17,20 +15,11 @@ from typing import TypeVar
 import msgspec
 
 from jobs.hardware import threads_per_core
-from jobs.records import (
-    JOB_NAME_LENGTH_MAX,
-    YEARS,
-    Count,
-    Gigabytes,
-    Instant,
-    JobId,
-    Seconds,
-    Slug,
-    Word,
-    printable,
-)
+from jobs.records import JOB_NAME_LENGTH_MAX, YEARS, Count, Gigabytes, Instant, JobId, Seconds, Slug, Word
 from jobs.sacct import TEXT_SHOWN_MAX, LeftOut
 from jobs.sacct_values import clock_s, gpu_count, instant, tres_count, tres_memory_gb, whole
+from wire.names import NOTHING
+from wire.safe_text import printable
 
 # Only what the page of the queue needs: never Command, WorkDir, Comment or another text of the user but the name.
 # `tres-alloc` is what a running job holds and what a pending one requests: squeue(1), 22.05 to 25.11.
@@ -51,7 +40,6 @@ SUSPENDED = frozenset({"STOPPED", "SUSPENDED"})
 LEAVING = frozenset({"COMPLETING", "REVOKED", "STAGE_OUT"})
 """States of jobs that have ended and are still listed: accounting knows their final state."""
 
-NOTHING = frozenset({"", "N/A", "(null)", "None", "Unknown"})
 NO_LIMIT = frozenset({"UNLIMITED", "NOT_SET", "INVALID", "Partition_Limit"})
 HEADING = "JOBID"
 TASKS = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7})(?::([0-9]{1,7}))?)?")

@@ -1,7 +1,5 @@
 """Tables of the running portal: failed work, counters, and processes."""
 
-from __future__ import annotations
-
 from django.db import models
 
 

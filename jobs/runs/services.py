@@ -1,7 +1,5 @@
 """Storing one run of a job: Slurm's record fills and corrects it, and later runs of the same work are updated."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Table of the filters of the Jobs page that people keep under a name."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from jobs.shown_text.models import ShownText

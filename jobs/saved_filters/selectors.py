@@ -1,7 +1,5 @@
 """Reading saved filters: nobody reads another person's."""
 
-from __future__ import annotations
-
 from django.db.models import QuerySet
 
 from jobs.models import SavedFilter, User

@@ -1,7 +1,5 @@
 """Keeping and removing filters of the Jobs page."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.db import transaction

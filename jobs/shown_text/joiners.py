@@ -1,14 +1,11 @@
-"""Joiners without width: Persian, Hindi and many emoji are spelled with them, elsewhere they only hide."""
-
-from __future__ import annotations
+"""Text to be shown: cut to a length, and joiners without width, which spell Persian, Hindi and emoji or only hide."""
 
 import re
 import unicodedata
 
-from jobs.records import UNPRINTABLE_IN_LINES
+from wire.safe_text import REPLACED, UNPRINTABLE_IN_LINES
 
 JOINERS = frozenset("\u200c\u200d")
-REPLACED = "\ufffd"
 BLANK_LETTERS = frozenset("\u2800")
 """Characters that count as symbols and show nothing."""
 
@@ -47,3 +44,12 @@ def _is_joined(letter: str) -> bool:
         return False
     category = unicodedata.category(letter)
     return category[0] in "LM" or category in ("So", "Sk")
+
+
+def shortened(text: str, length_max: int) -> str:
+    """The text in at most so many characters; what is left out leaves a mark.
+
+    >>> shortened("loss", 5), shortened("perplexity", 5)
+    ('loss', 'perp…')
+    """
+    return text if len(text) <= length_max else f"{text[: length_max - 1]}…"

@@ -1,18 +1,16 @@
 """The column for text that one person writes and others read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 from django.db import models
 
-from jobs.records import printable_lines
 from jobs.shown_text.joiners import without_stray_marks
+from wire.safe_text import printable_lines
 
 
 class ShownText(models.CharField):
-    """Text of one person that others read: control and invisible characters become U+FFFD, also in older rows."""
+    """Text of one person that others read: control and invisible characters become U+FFFD."""
 
     def deconstruct(self) -> tuple[str, str, Sequence[Any], dict[str, Any]]:
         """A migration sees the plain column that this is in the database."""

@@ -1,7 +1,5 @@
 """Tables of signing in: attempts, sessions of the provider, and people without an account."""
 
-from __future__ import annotations
-
 from django.db import models
 
 

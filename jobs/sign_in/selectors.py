@@ -1,7 +1,5 @@
 """Reading the data of sign-ins."""
 
-from __future__ import annotations
-
 from jobs.models import User
 
 

@@ -4,8 +4,6 @@ Everything counted here is counted by the database in one statement, so that it 
 and with or without Redis.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

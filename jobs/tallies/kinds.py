@@ -3,8 +3,6 @@
 Names and units follow Prometheus (prometheus.io/docs/practices/naming): seconds and bytes, no unit for plain counts.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
@@ -17,8 +15,8 @@ Counts = Counter[tuple[str, tuple[str, ...]]]
 SINCE_END_S = (60, 120, 300, 600, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800)
 """From a minute to a week: a run waits minutes for its nodes, and a message up to a week if its reader chose so."""
 
-ROUND_S = (0.1, 0.3, 1, 3, 10, 30, 60, 120, 300, 1800)
-"""Up to the time limit of the longest task."""
+STEP_S = (0.1, 0.3, 1, 3, 10, 30, 60, 120, 300, 1800)
+"""Up to the time limit of the longest step."""
 
 
 @dataclass(frozen=True)
@@ -63,17 +61,16 @@ class Times:
         return Counter({(f"{self.name}_class", (*labels, in_class)): 1, (f"{self.name}_sum", labels): seconds})
 
 
+SENDING = (("outcome",), (("sent", "failed", "tried again", "not wanted"),))
+"""The label of what is sent, and its values."""
+
 PAYLOADS = ("node-summary", "job-record", "raw-samples")
 STATUSES = ("200", "201", "202", "400", "401", "403", "404", "408", "413", "422", "429", "500", "503")
-SWEEPS = (
-    *("follow_up", "deliver", "escalate", "check_links", "import_directory", "read_queue"),
-    *("expire", "backtest_waits", "check_predictions", "export", "watch"),
-)
 
 END_TO_JUDGEMENT = Times("kaiku_end_to_judgement_seconds", "From a job's end to its first judgement", SINCE_END_S)
 END_TO_REPORT = Times("kaiku_end_to_report_seconds", "From a job's end to its first report", SINCE_END_S)
 END_TO_MAIL = Times("kaiku_end_to_mail_seconds", "From a job's end to the message about it", SINCE_END_S)
-ROUNDS = Times("kaiku_sweep_seconds", "Rounds of background work", ROUND_S, ("sweep",))
+STEP_TIMES = Times("kaiku_step_seconds", "Duration of a step of background work", STEP_S, ("step",))
 
 JUDGEMENTS = Count(
     "kaiku_judgements",
@@ -82,21 +79,9 @@ JUDGEMENTS = Count(
     (("all", "some", "none"),),
 )
 REPORTS = Count("kaiku_reports", "First reports of jobs")
-MESSAGES = Count(
-    "kaiku_mail_messages",
-    "Attempts to send a message, by result",
-    ("outcome",),
-    (("sent", "failed", "tried again", "not wanted"),),
-)
-WEBHOOK_POSTS = Count(
-    "kaiku_webhook_posts",
-    "Attempts to post early words to a webhook, by result",
-    ("outcome",),
-    (("sent", "failed", "tried again", "not wanted"),),
-)
-SWEEP_FAILURES = Count(
-    "kaiku_sweep_failures", "Rounds of background work that ended with an error", ("sweep",), (SWEEPS,)
-)
+MESSAGES = Count("kaiku_mail_messages", "Attempts to send a message, by result", *SENDING)
+WEBHOOK_POSTS = Count("kaiku_webhook_posts", "Attempts to post early words to a webhook, by result", *SENDING)
+STEP_FAILURES = Count("kaiku_step_failures", "Steps of background work that ended with an error", ("step",))
 CALLS = Count(
     "kaiku_ingest_calls", "Calls of the ingest, by the status of their answer", ("kind", "code"), (PAYLOADS, STATUSES)
 )
@@ -123,8 +108,8 @@ COLLECTOR_FAILURES = Count(
 )
 
 KINDS: tuple[Count | Times, ...] = (
-    *(END_TO_JUDGEMENT, END_TO_REPORT, END_TO_MAIL, ROUNDS),
-    *(JUDGEMENTS, REPORTS, MESSAGES, SWEEP_FAILURES, CALLS, BODY_BYTES, RECORDS, SUMMARIES, COLLECTOR_FAILURES),
+    *(END_TO_JUDGEMENT, END_TO_REPORT, END_TO_MAIL, STEP_TIMES),
+    *(JUDGEMENTS, REPORTS, MESSAGES, STEP_FAILURES, CALLS, BODY_BYTES, RECORDS, SUMMARIES, COLLECTOR_FAILURES),
     *(LOGGED_CALLS, LOGGED_POINTS, EXPORTED_RUNS, WEBHOOK_POSTS),
 )
 

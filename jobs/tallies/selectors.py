@@ -1,7 +1,5 @@
 """Reading what was counted."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from datetime import datetime, timedelta
@@ -10,7 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from jobs.models import Tally
-from jobs.tallies.kinds import COLLECTOR_FAILURES, ROUNDS
+from jobs.tallies.kinds import COLLECTOR_FAILURES, STEP_FAILURES, STEP_TIMES
 
 REASONS_KEPT = timedelta(days=30)
 """After this long without a new occurrence, a reason is replaced by another."""
@@ -31,7 +29,10 @@ def counted_since(name: str, since: datetime) -> list[tuple[tuple[str, ...], Tal
     return [(tuple(json.loads(row.labels)), row) for row in rows]
 
 
-def last_rounds() -> dict[str, datetime]:
-    """When each sweep last ended without an error, by its name."""
-    rows = Tally.objects.filter(name=f"{ROUNDS.name}_sum").values_list("labels", "last_at")
-    return {json.loads(labels)[0]: at for labels, at in rows}
+def steps_ended() -> tuple[dict[str, datetime], dict[str, datetime]]:
+    """When each step of background work last ended without an error, and with one, by its name."""
+    at: dict[str, dict[str, datetime]] = {f"{STEP_TIMES.name}_sum": {}, STEP_FAILURES.name: {}}
+    for name, labels, last_at in Tally.objects.filter(name__in=at).values_list("name", "labels", "last_at"):
+        at[name][json.loads(labels)[0]] = last_at
+    ended, failed = at.values()
+    return ended, failed

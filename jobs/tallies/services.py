@@ -1,17 +1,18 @@
 """Permanent counters over any number of processes: one row for each number, increased where the event happens."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.utils import timezone
 
-from jobs.failures.services import is_of_the_database
+from jobs.models import Tally
 from jobs.tallies.kinds import Counts, Times
+from jobs.work_queue.services import is_of_the_database
 
 HISTORY = timedelta(days=7)
 """A run that ended longer ago was imported as history: its delay does not describe this site."""
@@ -44,6 +45,17 @@ def add(*counts: Counts) -> bool:
             return False
         log.warning("%d numbers could not be counted: %s", len(rows), type(error).__name__)
     return True
+
+
+def begin(kind: Times, labels: Iterable[str]) -> None:
+    """Let these durations begin now, as 0, where none was counted yet; an error of the database stops nothing."""
+    now = timezone.now()
+    rows = [
+        Tally(name=f"{kind.name}_sum", labels=stored_labels((label,)), value=0.0, first_at=now, last_at=now)
+        for label in labels
+    ]
+    with suppress(DatabaseError, InterfaceError):
+        Tally.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def since_end(kind: Times, *ended_at: datetime | None) -> Counts:

@@ -4,8 +4,6 @@ Each batch is a separate transaction and is selected again: a run that is stoppe
 generator yields how much it removed after each batch, so that a caller can stop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -21,14 +19,16 @@ BATCH_ROWS = 500
 
 def remove_raw_windows(before: datetime) -> Iterator[int]:
     """Delete the raw windows that arrived before then."""
-    old = RawWindow.objects.filter(received_at__lt=before)
-    while keys := list(old.order_by("received_at").values_list("pk", flat=True)[:BATCH_ROWS]):
-        yield old.filter(pk__in=keys).delete()[0]
+    return _remove_received(RawWindow, before)
 
 
 def remove_running_nodes(before: datetime) -> Iterator[int]:
     """Delete the recent use of nodes that sent none since then: their final summary never arrived."""
-    old = RunningNode.objects.filter(received_at__lt=before)
+    return _remove_received(RunningNode, before)
+
+
+def _remove_received(model: type[RawWindow | RunningNode], before: datetime) -> Iterator[int]:
+    old = model._default_manager.filter(received_at__lt=before)
     while keys := list(old.order_by("received_at").values_list("pk", flat=True)[:BATCH_ROWS]):
         yield old.filter(pk__in=keys).delete()[0]
 

@@ -1,7 +1,5 @@
 """What was measured of many runs at once, without their use over time."""
 
-from __future__ import annotations
-
 import logging
 import zlib
 from collections import defaultdict
@@ -10,11 +8,11 @@ from collections.abc import Collection, Mapping
 import msgspec
 import numpy as np
 
-from collector.wire import HISTOGRAM_BINS
 from metrics.models import NodeSummary
 from metrics.packed_node import GPU_NUMBERS, Figures, unpack_figures
 from metrics.selectors import NODES_AT_ONCE, Key
 from metrics.series import JobSeries, RunMetrics, gpu_columns, host_columns
+from wire.payloads import HISTOGRAM_BINS
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,5 @@
 """Node summaries into their table, any number in one statement: of each node the later or higher-ranking one stays."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any

@@ -1,7 +1,5 @@
 """The recent use of runs that go on: of one run by node, and which runs there are."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime

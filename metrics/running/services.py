@@ -1,13 +1,12 @@
 """The recent use of nodes whose run goes on: kept beside their summaries until the final one arrives."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from django.db import connection
 
 from metrics.models import RunningNode
+from metrics.nodes.services import Key
 from metrics.payloads import NodePayload
 
 KEY = ("cluster", "job_id", "attempt", "node")
@@ -20,13 +19,13 @@ def follow_running(stored: Sequence[NodePayload], now: datetime) -> None:
     Within the transaction that stored them, after them: who holds a summary's row alone touches this one. A final one
     may be among them that was known already: the run has ended.
     """
-    rows = [_row(payload, now) for payload in sorted(stored, key=_key) if not payload.final]
+    rows = [_row(payload, now) for payload in sorted(stored, key=key_of) if not payload.final]
     if rows:
         RunningNode.objects.bulk_create(rows, update_conflicts=True, unique_fields=KEY, update_fields=FIGURES)
-    _forget([_key(payload) for payload in stored if payload.final])
+    _forget([key_of(payload) for payload in stored if payload.final])
 
 
-def _forget(nodes: Iterable[tuple[str, int, int, str]]) -> None:
+def _forget(nodes: Iterable[Key]) -> None:
     """Delete these nodes in one statement."""
     keys = sorted(nodes)
     if not keys:
@@ -38,13 +37,14 @@ def _forget(nodes: Iterable[tuple[str, int, int, str]]) -> None:
         cursor.execute(sql, [part for key in keys for part in key])
 
 
-def _key(payload: NodePayload) -> tuple[str, int, int, str]:
+def key_of(payload: NodePayload) -> Key:
+    """Of which run and node a summary is."""
     return payload.cluster, payload.job_id, payload.attempt, payload.node
 
 
 def _row(payload: NodePayload, now: datetime) -> RunningNode:
     return RunningNode(
-        **dict(zip(KEY, _key(payload), strict=True)),
+        **dict(zip(KEY, key_of(payload), strict=True)),
         sequence=payload.sequence,
         started_at=payload.started_at,
         ended_at=payload.ended_at,

@@ -1,7 +1,5 @@
 """The site of the administration: who can see it, and the rules that apply to all its lists."""
 
-from __future__ import annotations
-
 from functools import update_wrapper
 from typing import Any
 

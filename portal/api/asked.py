@@ -1,34 +1,31 @@
 """What the address of a call asks for; everything that makes no sense is 400, never left out."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 
 from rest_framework.exceptions import ValidationError
+from rest_framework.pagination import PageNumberPagination
 from rest_framework.request import Request
 
 from jobs.hardware import clusters
 from jobs.models import User
 from jobs.records import JOB_NAME_LENGTH_MAX
 from jobs.selectors import works_named
-from jobs.work_key import KEY_LENGTH
+from wire.work_names import is_work_key
 
 DAYS_MAX, DAYS = 366, 90
 NO_WORK = "-"
 """What no work has as its key: for a name that names none."""
 
-WORK_KEY = re.compile(rf"[0-9a-f]{{{KEY_LENGTH}}}")
 
-
-def asked_number(request: Request, name: str, default: int, most: int) -> int:
-    """A whole number from 1 to `most`. Raises ValidationError."""
+def asked_number(request: Request, name: str, default: int, most: int, least: int = 1) -> int:
+    """A whole number from `least` to `most`. Raises ValidationError."""
     text = request.query_params.get(name)
     if text is None:
         return default
     number = int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
-    if not 1 <= number <= most:
-        raise ValidationError(f"{name} must be a whole number from 1 to {most:,}.")
+    if not least <= number <= most:
+        raise ValidationError(f"{name} must be a whole number from {least:,} to {most:,}.")
     return number
 
 
@@ -64,4 +61,24 @@ def asked_works(request: Request, user: User) -> Collection[str] | None:
     text = asked_text(request, "work")
     if not text:
         return None
-    return [text] if WORK_KEY.fullmatch(text) else list(works_named(user, text, clusters())) or [NO_WORK]
+    return [text] if is_work_key(text) else list(works_named(user, text, clusters())) or [NO_WORK]
+
+
+class JobPages(PageNumberPagination):
+    """`?page=` and `?page_size=`: whole numbers from 1; 400 for another size, 404 for a page that does not exist.
+
+    `?limit=` is the size for programs that read one page alone: more fit on it, and too many are 400.
+    """
+
+    page_size = 50
+    page_size_query_param = "page_size"
+    max_page_size = 200
+    limit_max = 500
+
+    def get_page_size(self, request: Request) -> int | None:
+        if "limit" in request.query_params:
+            return asked_number(request, "limit", self.limit_max, self.limit_max)
+        asked = request.query_params.get(self.page_size_query_param)
+        if asked is not None and not (asked.isdecimal() and int(asked[:9])):
+            raise ValidationError("page_size must be a whole number of at least 1.")
+        return super().get_page_size(request)

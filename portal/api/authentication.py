@@ -1,6 +1,7 @@
-"""Who calls: a person, identified by a session of the portal or by a personal token."""
+"""Who calls: a person, identified by a session of the portal or by a personal token, or a program of the site."""
 
-from __future__ import annotations
+from dataclasses import dataclass
+from typing import ClassVar
 
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
@@ -8,11 +9,14 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
-from jobs.models import ApiToken, User
+from jobs.models import Token, User
+from jobs.tokens.models import PERSONAL, PREFIXES
+from jobs.tokens.selectors import valid_token
+from jobs.tokens.services import record_use
 from portal.ingest.senders import ENDED, bearer
 from portal.sign_in.personal_tokens import token_and_holder
 
-READ, SEND, RUNS, FEED = ApiToken.Kind.READ, ApiToken.Kind.SEND, ApiToken.Kind.RUNS, ApiToken.Kind.FEED
+READ, SEND, RUNS, FEED = PERSONAL
 OTHER_PURPOSE = {
     READ: "This token only reads.",
     SEND: "This token only sends measurements of your own runs; it cannot read.",
@@ -30,7 +34,7 @@ class PersonalTokenAuthentication(BaseAuthentication):
     kinds: frozenset[str] = frozenset({READ})
     writing: frozenset[str] = frozenset()
 
-    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+    def authenticate(self, request: Request) -> tuple[User, Token] | None:
         secret = bearer(get_authorization_header(request).decode("latin-1"))
         if secret is None:
             return None
@@ -39,7 +43,7 @@ class PersonalTokenAuthentication(BaseAuthentication):
             raise AuthenticationFailed(ENDED)
         token, holder = found
         if token.kind not in self.kinds:
-            raise PermissionDenied(OTHER_PURPOSE[ApiToken.Kind(token.kind)])
+            raise PermissionDenied(OTHER_PURPOSE[Token.Kind(token.kind)])
         if request.method not in SAFE_METHODS and token.kind not in self.writing:
             raise PermissionDenied("A personal token is read-only.")
         return holder, token
@@ -64,3 +68,40 @@ class LoggingTokenAuthentication(PersonalTokenAuthentication):
     """The same for calls about experiments: a token that logs (`kaiku_log_…`) writes them, and one that reads reads."""
 
     kinds, writing = frozenset({READ, RUNS}), frozenset({RUNS})
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of the site that calls with a token; `pk` is what calls are counted by."""
+
+    token: Token
+    is_authenticated: ClassVar[bool] = True
+
+    @property
+    def pk(self) -> str:
+        return f"{self.token.kind_in_log.label.lower()} {self.token.pk}"
+
+
+class ProgramAuthentication(BaseAuthentication):
+    """`Authorization: Bearer …` with a token of the site for one thing; other tokens are for other classes."""
+
+    kind: Token.Kind
+    only_reads = True
+
+    def authenticate(self, request: Request) -> tuple[Program, Token] | None:
+        secret = bearer(get_authorization_header(request).decode("latin-1"))
+        if secret is None or not secret.startswith(PREFIXES[self.kind]):
+            return None
+        now = timezone.now()
+        token = valid_token(secret, [self.kind], now)
+        if token is None:
+            raise AuthenticationFailed(ENDED)
+        if self.only_reads:
+            if request.method not in SAFE_METHODS:
+                raise PermissionDenied(f"A {token.kind_in_log.label.lower()} is read-only.")
+            # The use of the others shows in what they sent.
+            record_use(token, now)
+        return Program(token), token
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"

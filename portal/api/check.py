@@ -3,8 +3,6 @@
 Nothing of the question is kept. What is predicted for an own work is, until its next run shows how it was.
 """
 
-from __future__ import annotations
-
 from http import HTTPStatus
 
 import msgspec

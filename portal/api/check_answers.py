@@ -1,7 +1,5 @@
 """The answer of a check, as structs from which the OpenAPI document is generated."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import msgspec

@@ -1,14 +1,13 @@
 """The body of a check: resource options and names of jobs alone; anything else is refused and never repeated."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from jobs.records import JOB_NAME_LENGTH_MAX, RESOURCE_OPTIONS, Slug, printable
+from jobs.records import JOB_NAME_LENGTH_MAX, RESOURCE_OPTIONS, Slug
+from wire.safe_text import printable
 
 SCHEMA = "check-request/1"
 BODY_BYTES_MAX = 64 * 1024

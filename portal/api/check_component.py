@@ -1,7 +1,5 @@
 """One component of a check: its request beside the asking person's own earlier runs of the same work."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -21,9 +19,10 @@ from analysis.check.within import Within, accepted, within
 from analysis.findings import FindingCode
 from analysis.queue_waits.selectors import WaitHistory
 from analysis.works.best_request import best_request, gpus_of_work
+from analysis.works.patterns import WithoutUse, without_use
 from analysis.works.runs import PastRun
-from analysis.works.without_use import WithoutUse, without_use
 from education.lesson import Programs
+from jobs.hardware import partition_of
 from jobs.models import User
 from jobs.work_key import normalised_name
 from portal.api.check_answers import (
@@ -38,16 +37,7 @@ from portal.api.check_answers import (
     WorkLink,
 )
 from portal.api.check_body import CheckComponent
-from portal.api.check_costs import (
-    GPU_HOUR,
-    Waits,
-    cost_of,
-    in_partition,
-    own_project,
-    shorter_wait,
-    target_of,
-    with_other_starts,
-)
+from portal.api.check_costs import GPU_HOUR, Waits, cost_of, in_partition, own_project, shorter_wait, with_other_starts
 from portal.api.check_elsewhere import elsewhere
 from portal.api.check_predictions import expected_answers, expected_of, keep
 from portal.api.work_answers import range_of
@@ -64,7 +54,7 @@ from reports.check_texts import (
     work_gpus_text,
 )
 from reports.insight_texts import no_use_text
-from reports.program_hints import named_program
+from reports.lessons import named_program
 
 
 @dataclass(frozen=True)
@@ -146,7 +136,7 @@ def answered(checking: Checking, looked: Looked) -> ComponentAnswer:
         keep(checking.user, looked.work, request, looked.found, next_run, looked.waits)
     return ComponentAnswer(
         job_name=looked.component.job_name,
-        refused=refused_text(request, own_fit(request), fits(request) if not names_partition(request) else ()),
+        refused=refused_text(request, own_fit(request), () if request.options.get("--partition") else fits(request)),
         shape=msgspec.convert(request.shape, ShapeAnswer, from_attributes=True) if request.shape else None,
         cost=with_other_starts(cost_of(request.partition, request.shape, typical_s, tasks), request, tasks),
         earlier_runs=_earlier(looked),
@@ -183,30 +173,16 @@ def _program(checking: Checking, looked: Looked) -> ProgramAnswer | None:
     )
 
 
-def names_partition(request: Asked) -> bool:
-    """Whether the request says where to run."""
-    return bool(request.options.get("--partition"))
-
-
 def _partitions(checking: Checking, looked: Looked, typical_s: float | None) -> list[PartitionAnswer]:
     """Every partition of the cluster; the wait of the requested one is read first."""
     request, waits = looked.request, looked.waits
     every = fits(request)
-    for place in sorted(every, key=lambda place: place.partition is not request.partition):
-        if not place.why_not and place.shape is not None:
-            waits.of(checking.cluster, place.partition.name, place.shape)
-    return [
-        in_partition(
-            place,
-            request,
-            typical_s,
-            checking.tasks,
-            waits.of(checking.cluster, place.partition.name, place.shape)
-            if not place.why_not and place.shape is not None
-            else None,
-        )
-        for place in every
-    ]
+    found = {
+        place.partition.name: waits.of(checking.cluster, place.partition.name, place.shape)
+        for place in sorted(every, key=lambda place: place.partition is not request.partition)
+        if not place.why_not and place.shape is not None
+    }
+    return [in_partition(place, request, typical_s, checking.tasks, found.get(place.partition.name)) for place in every]
 
 
 def _risks(looked: Looked) -> list[RiskAnswer]:
@@ -279,7 +255,7 @@ def _suggestion(checking: Checking, looked: Looked) -> SuggestionAnswer | None:
     if given is None:
         return None
     tasks, facts = checking.tasks, given.facts
-    target = target_of(request, given)
+    target = partition_of(request.cluster, given.wanted.partition)
     wanted = given.wanted
     if not wanted.walltime_s and request.shape is not None:
         wanted = replace(wanted, walltime_s=request.shape.walltime_s)

@@ -1,7 +1,5 @@
 """Costs and waits of a check as parts of its answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -28,7 +26,8 @@ from portal.api.check_answers import (
 )
 from reports.billed import billed_shape
 from reports.check_texts import allocation_risk_text, allocation_text, cost_text, sooner_text, wait_text, why_not_fit
-from reports.numbers import counted, duration, hours, unbroken
+from reports.numbers import unbroken
+from wire.numbers import counted, duration, hours
 
 WAITS_MAX = 4
 """In so many partitions the wait is estimated, that of the request first: each reads up to 3,000 starts."""
@@ -191,8 +190,3 @@ def with_allocation(components: Sequence[ComponentAnswer], allocation: CheckAllo
         risk = RiskAnswer(ALLOCATION, text, 0, 0)
         shown[0] = msgspec.structs.replace(shown[0], risks=[risk, *shown[0].risks])
     return shown
-
-
-def target_of(request: Asked, given: Suggestion) -> Partition | None:
-    """The partition that a suggestion is for."""
-    return partition_of(request.cluster, given.wanted.partition)

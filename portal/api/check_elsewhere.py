@@ -1,7 +1,5 @@
 """A request on other partitions and platforms, as it is and right-sized; and the list of these places."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date
 
@@ -12,15 +10,12 @@ from jobs.hardware import Partition, clusters, site
 from jobs.sbatch import Shape, apply, parse_block
 from jobs.site_factors import GPU_HOUR, valid_on
 from jobs.site_platforms import Platform
-from portal.api.check_answers import (
-    ElsewhereAnswer,
-    OfferAnswer,
-    PlatformAnswer,
-    PlatformPrice,
-)
+from portal.api.answers import answer_of
+from portal.api.check_answers import ElsewhereAnswer, OfferAnswer, PlatformAnswer, PlatformPrice
 from portal.api.check_costs import Waits, cost_of
 from reports.check_texts import choice_text, offer_text, why_not_fit, why_not_there
-from reports.numbers import counted, duration, hours, unbroken
+from reports.numbers import unbroken
+from wire.numbers import counted, duration, hours
 
 LIMIT, TYPICAL, ENDED = "limit", "typical", "ended"
 NOT_KNOWN = "How long runs take on other GPUs is not known."
@@ -198,20 +193,6 @@ def _of_platform(platform: Platform) -> PlatformAnswer:
         text = f"Measured: runs take {platform.run_time_factor:g} times as long as on {platform.run_time_factor_from}."
     if price is not None:
         text = f"{hours(price.per_gpu_hour)} {price.unit} for a GPU and hour. {text}"
-    return PlatformAnswer(
-        name=platform.name,
-        cluster=None,
-        kind=platform.kind,
-        gpu_name=platform.gpu_name,
-        gpus_per_node=platform.gpus_per_node,
-        gpu_memory_gb=platform.gpu_memory_gb,
-        cores_per_node=platform.cores_per_node,
-        host_memory_gb=platform.host_memory_gb,
-        nodes_max=platform.nodes_max,
-        walltime_max_s=platform.walltime_max_s,
-        is_whole_nodes=platform.is_whole_nodes,
-        price=price,
-        run_time_factor=platform.run_time_factor,
-        run_time_factor_source=platform.run_time_factor_source or "",
-        text=unbroken(text),
-    )
+    source = platform.run_time_factor_source or ""
+    more = {"cluster": None, "price": price, "run_time_factor_source": source, "text": unbroken(text)}
+    return answer_of(PlatformAnswer, platform, **more)

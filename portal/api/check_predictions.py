@@ -1,7 +1,5 @@
 """What a check predicts for the next run of an own work: stated in its answer, and kept until that run has ended."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from analysis.check.asked import Asked

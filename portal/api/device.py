@@ -1,9 +1,7 @@
-"""The sign-in of programs over the API (RFC 8628), and the end of their own token.
+"""The sign-in of programs over the API (RFC 8628), the end of their own token, and who calls.
 
 Errors of the first two calls have the form of RFC 6749, section 5.2, because that is what programs expect there.
 """
-
-from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from http import HTTPStatus
@@ -12,17 +10,20 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
+from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import ParseError, UnsupportedMediaType
 from rest_framework.parsers import FormParser, JSONParser
-from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
-from jobs.accounts.services import revoke_api_token
-from jobs.models import ApiToken
-from portal.api.authentication import OwnTokenAuthentication
+from jobs.audit.services import by_person
+from jobs.models import Token
+from jobs.tokens.services import revoke_token
+from portal.access import person
+from portal.api.authentication import LoggingTokenAuthentication, OwnTokenAuthentication
+from portal.api.bases import OpenView
 from portal.rate_limits import ANONYMOUS_API, DEVICE_SIGN_INS, seconds_to_wait
 from portal.sign_in.attempts import client_address
 from portal.sign_in.device import (
@@ -48,11 +49,9 @@ class Invalid(Exception):
     """A request that is declined; the message is its error code."""
 
 
-class OpenCall(ABC, APIView):
+class OpenCall(ABC, OpenView):
     """A call that nobody signs in for, with a form or JSON; a member that is not text is invalid."""
 
-    authentication_classes = ()
-    permission_classes = (AllowAny,)
     throttle_classes: tuple[type[BaseThrottle], ...] = ()
     parser_classes = (FormParser, JSONParser)
 
@@ -134,8 +133,8 @@ class RevokeToken(APIView):
 
     def post(self, request: Request) -> Response:
         token = request.auth
-        assert isinstance(token, ApiToken)  # noqa: S101  the only authentication there is
-        revoke_api_token(token, timezone.now())
+        assert isinstance(token, Token)  # noqa: S101  the only authentication there is
+        revoke_token(token, timezone.now(), by_person(person(request)))
         return Response(status=HTTPStatus.NO_CONTENT)
 
 
@@ -167,3 +166,23 @@ def _unstored(response: Response) -> Response:
     """RFC 6749, section 5.1: no cache may keep what has tokens or codes in it."""
     response["Cache-Control"] = "no-store"
     return response
+
+
+class WhoAmI(APIView):
+    """`GET /api/v1/whoami/`: `token` is null for a session of the portal."""
+
+    authentication_classes = (LoggingTokenAuthentication, SessionAuthentication)
+
+    def get(self, request: Request) -> Response:
+        user, token = person(request), request.auth
+        described, scope = None, SCOPE
+        if isinstance(token, Token):
+            described, scope = {"name": token.name, "expires_at": token.expires_at}, token.kind
+        return Response(
+            {
+                "user": user.get_username(),
+                "display_name": user.get_full_name() or None,
+                "token": described,
+                "scopes": [scope],
+            }
+        )

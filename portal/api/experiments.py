@@ -1,7 +1,5 @@
 """The calls about experiments: one's own, and those of others that a project sees."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Any
 
@@ -29,9 +27,8 @@ from jobs.experiments.services.runs import start_run
 from jobs.experiments.status import Status
 from jobs.selectors import reach_of
 from portal.access import person, visible_experiment
-from portal.api.asked import asked_choice, asked_text
+from portal.api.asked import JobPages, asked_choice, asked_text
 from portal.api.authentication import LoggingTokenAuthentication
-from portal.api.pagination import JobPages
 from portal.api.problems import problem
 from portal.api.rate_limits import RunCalls
 from portal.api.run_answers import MadeRun, experiment_answer, run_answers
@@ -46,7 +43,8 @@ from portal.api.run_bodies import (
     stated_job,
 )
 from portal.charts.run_table import all_columns
-from portal.csv_lines import csv_lines
+from portal.downloads import streamed
+from wire.csv_cells import csv_lines
 
 
 class LoggingView(APIView):
@@ -138,8 +136,7 @@ class ExperimentRunsCsv(LoggingView):
         experiment = visible_experiment(request, pk)
         keys = asked_order(request, asked_runs(request, experiment))
         lines = csv_lines(all_columns(experiment, keys, reach_of(person(request)), timezone.now()))
-        disposition = {"Content-Disposition": f'attachment; filename="kaiku-experiment-{pk}.csv"'}
-        return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8", headers=disposition)
+        return streamed(lines, f"kaiku-experiment-{pk}.csv")
 
 
 def asked_runs(request: Request, experiment: Experiment) -> QuerySet[ExperimentRun]:

@@ -1,7 +1,5 @@
 """The lines that may be shown when a job is submitted: a small list for the cache beside sbatch."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,14 +17,15 @@ from rest_framework.views import APIView
 from analysis.history.periods import DAYS_OFFERED, last_days
 from analysis.history.selectors import UnusedWork, savings_of_works, works_without_gpu_use
 from analysis.rollups.selectors import site_now
-from analysis.works.repeated_failures import EndedRun, repeated_failure
+from analysis.works.failures import EndedRun, repeated_failure
 from jobs.models import Job, User
-from jobs.work_key import TRIAL_MARK, normalised_name
+from jobs.work_key import normalised_name
 from portal.access import person
 from portal.api.asked import DAYS, asked_choice
 from portal.api.insight_answers import HintAnswer, HintList
 from portal.charts.work_requests import WorkRequest, work_requests
 from reports.insight_texts import HINT_LINES_MAX, failure_hint, no_use_hint, saving_hint
+from wire.work_names import TRIAL_MARK
 
 HINTS_MAX, NAMES_MAX = 100, 20
 RUNS_MAX = 2000
@@ -114,7 +113,8 @@ def hints_of(user: User, days: int) -> list[HintAnswer]:
     savings = [each for each in wasting if each.work in named]
     requests = work_requests(own, savings[:HINTS_MAX], period.end)
     saving = {each.saving.work: each for each in requests if each.is_change and each.gpu_hours >= GPU_HOURS_MIN}
-    unused = {each.work: each for each in works_without_gpu_use(own, period) if _is_worth(each)}
+    no_use = works_without_gpu_use(own, period)
+    unused = {each.work: each for each in no_use if each.gpu_hours >= GPU_HOURS_MIN and not each.is_over}
     clear = {place: keys.pop() for place, keys in _keys_by_name(named).items() if len(keys) == 1 and place.name}
     found = [
         _hint(key, place.name, named[key], Wasting(days, saving.get(key), unused.get(key)))
@@ -146,10 +146,6 @@ def _named_works(user: User, since: datetime) -> Mapping[str, Named]:
         work.names.setdefault(name)
         work.runs.append(EndedRun(state, codes or ""))
     return found
-
-
-def _is_worth(work: UnusedWork) -> bool:
-    return work.gpu_hours >= GPU_HOURS_MIN and not work.is_over
 
 
 def _hint(key: str, name: str, work: Named, wasting: Wasting) -> HintAnswer | None:

@@ -1,19 +1,17 @@
 """The ingest calls for servers that run the portal as plain WSGI: each call is stored in its own transaction."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
-from collector.wire import RAW_SAMPLES
 from portal.ingest.door import Answer, Call, count, log_turned_away, only_post, read, refusal, said, turn_raw_away
 from portal.ingest.nudges import nudges
 from portal.ingest.senders import TurnedAway, bearer, sender_of, unknown_name
 from portal.ingest.services import store
 from portal.ingest.shedding import raw_load
 from portal.ingest.tallies import waiting
+from wire.payloads import RAW_SAMPLES
 
 
 @csrf_exempt

@@ -1,7 +1,5 @@
 """The answers of the calls about many runs, as structs from which the OpenAPI document is generated."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 
 import msgspec

@@ -1,7 +1,5 @@
 """What one's own runs of some weeks say together: what would save most, what repeats, what advice brought."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
 
@@ -25,6 +23,7 @@ from analysis.rollups.selectors import Part, days_of, site_now
 from analysis.works.selectors import judgements_with_advice
 from jobs.models import User
 from portal.access import person
+from portal.api.answers import answer_of
 from portal.api.asked import DAYS, asked_choice, asked_works
 from portal.api.check_answers import WorkLink
 from portal.api.insight_answers import (
@@ -38,24 +37,18 @@ from portal.api.insight_answers import (
     WithoutUse,
     WouldSave,
 )
-from portal.charts.advice_lines import advice_lines
 from portal.charts.practices import of_others
-from portal.charts.work_requests import WorkRequest, job_label, work_requests, work_url
+from portal.charts.work_requests import WorkRequest, advice_lines, job_label, work_requests, work_url
 from reports.advice import ADVICE_TITLES
-from reports.insight_texts import UNEXPLAINED, Saved, brought_text, no_use_text, period_sentences, repeats_text
+from reports.insight_texts import UNEXPLAINED, brought_text, no_use_text, period_sentences, repeats_text
 from reports.services.links import job_url
 from reports.wording import TITLES
+from reports.work_texts import saved_text
 
 WORKS_MAX, FINDINGS_MAX = 10, 8
 REPEATS_MIN = 2
 SAVINGS_RUNS_MAX = 4000
 """The latest counted runs whose savings are added up: two runs an hour for 90 days, with a limit for automation."""
-
-OF_PRACTICE = (
-    *("kind", "program", "followed", "answered", "people", "compared", "compared_people"),
-    *("run_time_percent", "gpu_hours_percent", "failed_percent"),
-)
-"""What an answer takes from stored figures under the same names."""
 
 WORKS_SUMMED_MAX = 20
 """A name stands for a work in each project and cluster of a person; of more than so many the others are left out."""
@@ -100,12 +93,10 @@ def _without_use(works: Sequence[UnusedWork]) -> list[WithoutUse]:
 def _unused(work: UnusedWork, judged: JobEfficiency) -> WithoutUse:
     run, advised = judged.job, [] if work.is_over else list(judged.recommendations.all())
     diff, block = advice_lines(advised)
-    return WithoutUse(
+    return answer_of(
+        WithoutUse,
+        work,
         work=WorkLink(run.work_key, job_label(run), work_url(run)),
-        runs=work.runs,
-        of=work.of,
-        gpu_hours=work.gpu_hours,
-        is_over=work.is_over,
         text=no_use_text(work.runs, work.of, work.gpu_hours, is_over=work.is_over),
         title=ADVICE_TITLES[advised[0].basis] if advised else "",
         diff=list(diff),
@@ -120,8 +111,9 @@ def _others() -> OthersAnswer:
     found = of_others()
     return OthersAnswer(
         practices=[
-            PracticeAnswer(
-                **{name: getattr(each.practice.figures, name) for name in OF_PRACTICE},
+            answer_of(
+                PracticeAnswer,
+                each.practice.figures,
                 since=date.fromisoformat(each.practice.figures.since),
                 until=each.practice.until,
                 text=each.text,
@@ -129,15 +121,7 @@ def _others() -> OthersAnswer:
             for each in found.practices
         ],
         mistakes=[
-            MistakeAnswer(
-                code=each.code,
-                works=each.works,
-                of=each.of_works,
-                people=each.people,
-                unused_gpu_hours=each.unused_gpu_hours,
-                text=each.text,
-                lesson_url=reverse("lesson", args=[each.code]),
-            )
+            answer_of(MistakeAnswer, each, of=each.of_works, lesson_url=reverse("lesson", args=[each.code]))
             for each in found.mistakes
         ],
         month=found.month,
@@ -156,16 +140,14 @@ def would_save(own: Q, savings: Sequence[WorkSaving], now: datetime) -> list[Wou
 
 
 def _saving(request: WorkRequest) -> WouldSave:
-    return WouldSave(
+    return answer_of(
+        WouldSave,
+        request,
         work=WorkLink(request.run.work_key, job_label(request.run), work_url(request.run)),
-        gpu_hours=request.gpu_hours,
         runs=request.jobs,
-        title=request.title,
         diff=list(request.diff),
         request=list(request.block),
         run_url=job_url(request.run),
-        text=request.text,
-        reason=request.reason,
     )
 
 
@@ -198,8 +180,8 @@ def _brought(user: User, works: Collection[str] | None) -> Brought | None:
     saved = saved_by(Q(user=user.pk)) if works is None else _of_works(user, works)
     gpu_hours = saved.saved_gpu_hours if saved.compared_runs else None
     since = timezone.localdate(saved.since) if saved.since else None
-    said = Saved(saved.runs, saved.compared_runs, saved.saved_gpu_hours, since)
-    text = brought_text(said, followed, given)
+    said = saved_text(saved.runs, saved.compared_runs, saved.saved_gpu_hours) if saved.runs else ""
+    text = brought_text(followed, given, said, since)
     return Brought(gpu_hours, saved.runs, followed, given, text, saved.compared_runs, since)
 
 

@@ -1,7 +1,5 @@
 """A person's latest jobs in few words, for a site's other portal that shows them in its own way."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import msgspec
@@ -13,6 +11,7 @@ from rest_framework.views import APIView
 
 from jobs.selectors import reach_of
 from portal.access import person
+from portal.api.answers import answer_of
 from portal.charts.recent_jobs import ShownJob, recent_jobs
 from portal.charts.run_classes import class_for_programs
 
@@ -60,13 +59,10 @@ def _asked(request: Request) -> int:
 
 def _job(item: ShownJob) -> LastJob:
     run, judged = item.run, item.judged
-    return LastJob(
-        cluster=run.cluster,
-        job_id=run.job_id,
-        attempt=run.attempt,
+    return answer_of(
+        LastJob,
+        run,
         name=run.job_name,
-        state=run.state,
-        ended_at=run.ended_at,
         efficiency_class=class_for_programs(run) if judged else None,
         avg_gpu_util=judged.avg_gpu_util if judged else None,
         wasted_gpu_hours=judged.wasted_gpu_hours if judged else None,

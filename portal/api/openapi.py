@@ -1,52 +1,48 @@
-"""The HTTP API as an OpenAPI document, generated from the structs that decode payloads, so that both always agree."""
+"""The HTTP API as an OpenAPI document, generated from the structs that decode payloads, so that both always agree.
 
-from __future__ import annotations
+As data and as a page; open to everyone, because it contains nothing about any job.
+"""
 
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
 from analysis.policy.figures import SCHEMA as POLICY_EXPORT
 from analysis.policy.raised import FLAGS_SCHEMA
-from collector.wire import NODE_SUMMARY, RAW_SAMPLES
 from jobs.records import SCHEMA as JOB_RECORD
 from metrics.gpu_fields import GPU_FIELDS
 from portal.api.answers import Problem
-from portal.api.operation import COLLECTOR, COMMENTS, LOGGER, PERSON, POLICY, PROGRAM, READER, SENDER, Operation
+from portal.api.operation import ACCESS, COLLECTOR, COMMENTS, LOGGER, PERSON, POLICY, PROGRAM, READER, SENDER, Operation
 from portal.api.operations import OPERATIONS, QUERY
 from portal.ingest.senders import RECORDS_MAX
 from reports.job_report import SCHEMA as JOB_REPORT
+from wire.names import SLUG
+from wire.payloads import NODE_SUMMARY, RAW_SAMPLES
 
 REFERENCES = "#/components/schemas/{name}"
 PROBLEM = "application/problem+json"
 SCHEMES = {
-    "collectorToken": {"type": "http", "scheme": "bearer", "description": "Created with `manage.py create_token`."},
-    "personalToken": {
-        "type": "http",
-        "scheme": "bearer",
-        "description": "Created under Settings, API tokens; read-only.",
-    },
-    "ownRunToken": {
-        "type": "http",
-        "scheme": "bearer",
-        "description": "Created under Settings, API tokens, if the site allows it; sends node summaries of own runs.",
-    },
-    "policyToken": {
-        "type": "http",
-        "scheme": "bearer",
-        "description": "Created with `manage.py create_policy_token`; reads the policy figures alone.",
-    },
-    "loggingToken": {
-        "type": "http",
-        "scheme": "bearer",
-        "description": "Created under Settings, API tokens; logs experiments and runs of your own.",
-    },
-    "commentToken": {
-        "type": "http",
-        "scheme": "bearer",
-        "description": "Created with `manage.py create_comment_token`; reads the comments for Slurm alone.",
+    **{
+        name: {"type": "http", "scheme": "bearer", "description": description}
+        for name, description in (
+            ("collectorToken", "Created with `manage.py create_token`."),
+            ("personalToken", "Created under Settings, API tokens; read-only."),
+            (
+                "ownRunToken",
+                "Created under Settings, API tokens, if the site allows it; sends node summaries of own runs.",
+            ),
+            ("policyToken", "Created with `manage.py create_token --kind policy`; reads the policy figures alone."),
+            ("loggingToken", "Created under Settings, API tokens; logs experiments and runs of your own."),
+            (
+                "commentToken",
+                "Created with `manage.py create_token --kind comments`; reads the comments for Slurm alone.",
+            ),
+        )
     },
     "portalSession": {"type": "apiKey", "in": "cookie", "name": "sessionid"},
 }
@@ -61,9 +57,9 @@ LETS_IN = {
     POLICY: ("policyToken", "personalToken", "portalSession"),
 }
 PATH: dict[str, dict[str, Any]] = {
-    "cluster": {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}$"},
+    "cluster": {"type": "string", "pattern": f"^{SLUG}$"},
     "job_id": {"type": "integer", "minimum": 1, "maximum": 2**53},
-    "project": {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}$"},
+    "project": {"type": "string", "pattern": f"^{SLUG}$"},
     "key": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
     "pk": {"type": "integer", "minimum": 1, "maximum": 2**53},
     "run_id": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
@@ -202,3 +198,17 @@ def _answers(operation: Operation, answered: dict[int, Any]) -> dict[str, Any]:
 def _problems(operation: Operation) -> dict[str, Any]:
     refused = {"content": {PROBLEM: {"schema": {"$ref": REFERENCES.format(name="Problem")}}}}
     return {str(status): {"description": HTTPStatus(status).phrase} | refused for status in operation.problems}
+
+
+@require_safe
+def schema(request: HttpRequest) -> JsonResponse:
+    """The OpenAPI document."""
+    return JsonResponse(document())
+
+
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    """The calls as a page."""
+    return render(
+        request, "portal/api/api_docs.html", {"operations": [(call, ACCESS[call.access]) for call in OPERATIONS]}
+    )

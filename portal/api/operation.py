@@ -1,8 +1,6 @@
 """One call of the API as it is described: its address, what it accepts and answers, and who may call it."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +33,21 @@ PROBLEMS = {
 """The statuses of the problems that a call may answer, by who may call it."""
 
 
+def parameter(description: str, schema: dict[str, Any], name: str = "") -> dict[str, Any]:
+    """A query parameter; `name` where two calls have different ones of the same name."""
+    return ({"name": name} if name else {}) | {"description": description, "schema": schema}
+
+
+def whole(least: int, most: int | None = None) -> dict[str, Any]:
+    """A whole number of these bounds."""
+    return {"type": "integer", "minimum": least} | ({} if most is None else {"maximum": most})
+
+
+def one_of(words: Iterable[str]) -> dict[str, Any]:
+    """One of some words."""
+    return {"type": "string", "enum": list(words)}
+
+
 @dataclass(frozen=True)
 class Operation:
     """One call; `query` names members of `portal.api.operations.QUERY`, `links` the calls that follow from its answer,
@@ -45,10 +58,10 @@ class Operation:
     """
 
     name: str
-    method: str
     path: str
     summary: str
     answers: dict[int, Any]
+    method: str = "get"
     takes: Any = None
     content_types: tuple[str, ...] = (JSON,)
     access: str = PERSON

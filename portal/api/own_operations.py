@@ -1,20 +1,17 @@
 """The calls about one's own jobs and works, which the command line `kaiku` makes, and their query parameters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from analysis.efficiency import EfficiencyClass
 from jobs.records import JOB_NAME_LENGTH_MAX
 from portal.api.answers import LatestReport, LatestWithoutReport
-from portal.api.asked import DAYS, DAYS_MAX
+from portal.api.asked import DAYS, DAYS_MAX, JobPages
 from portal.api.check_answers import CheckAnswer, PlatformList
 from portal.api.check_body import CheckRequest
 from portal.api.insight_answers import HintList, InsightAnswer
-from portal.api.job_list import ORDERS
+from portal.api.jobs import ORDERS
 from portal.api.last_jobs import JOBS, JOBS_MAX, LastJobList
-from portal.api.operation import Operation
-from portal.api.pagination import JobPages
+from portal.api.operation import Operation, one_of, parameter, whole
 from portal.api.running import JOBS as RUNNING
 from portal.api.running import JOBS_MAX as RUNNING_MAX
 from portal.api.running_answers import RunningAnswer, RunningList
@@ -22,64 +19,32 @@ from portal.api.work_answers import WorkDetailAnswer, WorkList
 from portal.api.works import WORKS, WORKS_MAX
 
 NAMED: dict[str, Any] = {"type": "string", "pattern": rf"^[ -~]{{0,{JOB_NAME_LENGTH_MAX}}}$"}
-ANY_DAYS: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": DAYS_MAX}
+JOB_ID = whole(1, 10**18 - 1)
 
 OWN_QUERY: dict[str, dict[str, Any]] = {
-    "limit": {
-        "description": "Runs per page instead of `page_size`.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": JobPages.limit_max},
-    },
-    "own": {
-        "description": "1 leaves out the projects that you lead.",
-        "schema": {"type": "string", "enum": ["0", "1"]},
-    },
-    "job_days": {"name": "days", "description": "Only runs that ended in these last days.", "schema": ANY_DAYS},
-    "job_id": {
-        "description": "Only runs of this number, on whichever clusters.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
-    },
-    "work": {"description": "The key of a work, or a job name: only runs of that work.", "schema": NAMED},
-    "class": {
-        "description": "Only runs of this class.",
-        "schema": {"type": "string", "enum": [kind.value for kind in EfficiencyClass]},
-    },
-    "sort": {
-        "description": "The latest first, or the most unused GPU-hours first, of runs where they are known.",
-        "schema": {"type": "string", "enum": list(ORDERS)},
-    },
-    "work_days": {
-        "name": "days",
-        "description": f"Only works with a run in these last days; {DAYS}.",
-        "schema": ANY_DAYS,
-    },
-    "last_jobs": {
-        "name": "n",
-        "description": f"How many jobs, {JOBS} without it.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": JOBS_MAX},
-    },
-    "works": {
-        "name": "limit",
-        "description": f"At most so many works; {WORKS}.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": WORKS_MAX},
-    },
-    "running": {
-        "name": "limit",
-        "description": f"At most so many jobs; {RUNNING}.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": RUNNING_MAX},
-    },
-    "running_id": {
-        "name": "job_id",
-        "description": "Only jobs of this number, and tasks of an array of this number, on whichever clusters.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": 10**18 - 1},
-    },
-    "q": {"description": "Only runs with this in their name, and those of a work of this name.", "schema": NAMED},
+    "limit": parameter("Runs per page instead of `page_size`.", whole(1, JobPages.limit_max)),
+    "own": parameter("1 leaves out the projects that you lead.", one_of(("0", "1"))),
+    "job_days": parameter("Only runs that ended in these last days.", whole(1, DAYS_MAX), "days"),
+    "job_id": parameter("Only runs of this number, on whichever clusters.", JOB_ID),
+    "work": parameter("The key of a work, or a job name: only runs of that work.", NAMED),
+    "class": parameter("Only runs of this class.", one_of(kind.value for kind in EfficiencyClass)),
+    "sort": parameter(
+        "The latest first, or the most unused GPU-hours first, of runs where they are known.", one_of(ORDERS)
+    ),
+    "work_days": parameter(f"Only works with a run in these last days; {DAYS}.", whole(1, DAYS_MAX), "days"),
+    "last_jobs": parameter(f"How many jobs, {JOBS} without it.", whole(1, JOBS_MAX), "n"),
+    "works": parameter(f"At most so many works; {WORKS}.", whole(1, WORKS_MAX), "limit"),
+    "running": parameter(f"At most so many jobs; {RUNNING}.", whole(1, RUNNING_MAX), "limit"),
+    "running_id": parameter(
+        "Only jobs of this number, and tasks of an array of this number, on whichever clusters.", JOB_ID, "job_id"
+    ),
+    "q": parameter("Only runs with this in their name, and those of a work of this name.", NAMED),
 }
 
 WORK = "/api/v1/works/{key}/"
 OWN_OPERATIONS = (
     Operation(
         "getLatestJob",
-        "get",
         "/api/v1/jobs/latest/",
         "The report of your own run that ended last, or its record if there is no report.",
         {200: (LatestReport, LatestWithoutReport)},
@@ -87,7 +52,6 @@ OWN_OPERATIONS = (
     ),
     Operation(
         "listRunning",
-        "get",
         "/api/v1/running/",
         "Your jobs that run now, and those of projects that you lead: what was measured so far, and early words.",
         {200: RunningList},
@@ -96,14 +60,12 @@ OWN_OPERATIONS = (
     ),
     Operation(
         "getRunning",
-        "get",
         "/api/v1/running/{cluster}/{job_id}/",
         "One of them; 404 where it does not run, or no longer: its report is then at `/api/v1/jobs/`.",
         {200: RunningAnswer},
     ),
     Operation(
         "listLastJobs",
-        "get",
         "/embed/last-jobs.json",
         "Your latest jobs in few words, for another portal that shows them. There is no CORS.",
         {200: LastJobList},
@@ -111,7 +73,6 @@ OWN_OPERATIONS = (
     ),
     Operation(
         "listWorks",
-        "get",
         "/api/v1/works/",
         "Your works, the latest first: all runs of one program of yours in one project.",
         {200: WorkList},
@@ -120,7 +81,6 @@ OWN_OPERATIONS = (
     ),
     Operation(
         "getWork",
-        "get",
         WORK,
         "What the runs of one work are like, how they fail and scale, and which request suits them; for its owner and"
         " the PI of its project.",
@@ -128,16 +88,15 @@ OWN_OPERATIONS = (
     ),
     Operation(
         "check",
-        "post",
         "/api/v1/check",
         "What a request would cost, and what your own earlier runs of the same work suggest for it. It takes resource"
         " options and the name of the job, never a script, command line, environment or path, and stores nothing.",
         {200: CheckAnswer},
+        method="post",
         takes=CheckRequest,
     ),
     Operation(
         "getInsights",
-        "get",
         "/api/v1/insights/",
         "The biggest savings in your own runs, what repeats, and what advice brought.",
         {200: InsightAnswer},
@@ -145,7 +104,6 @@ OWN_OPERATIONS = (
     ),
     Operation(
         "listHints",
-        "get",
         "/api/v1/hints/",
         "Lines to show when a job of one of your works is submitted.",
         {200: HintList},
@@ -153,7 +111,6 @@ OWN_OPERATIONS = (
     ),
     Operation(
         "listPlatforms",
-        "get",
         "/api/v1/platforms/",
         "Where work can run and what it costs there: the partitions, and other places that the site lists.",
         {200: PlatformList},

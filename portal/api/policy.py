@@ -3,64 +3,35 @@
 With a policy token, or the session or personal token of staff and policy readers. Every read is in the audit log.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import ClassVar
-
 from django.http import Http404, StreamingHttpResponse
 from django.utils import timezone
-from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
-from rest_framework.exceptions import AuthenticationFailed, NotFound, PermissionDenied, ValidationError
-from rest_framework.permissions import SAFE_METHODS, AllowAny, BasePermission
+from rest_framework.authentication import SessionAuthentication
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analysis.policy.figures import PolicyExport
-from analysis.policy.flags.selectors import flag_list
 from analysis.policy.raised import FlagList
+from analysis.policy.selectors import flag_list
 from jobs.audit.services import Actor, by_person, by_policy_token
-from jobs.models import PolicyToken, User
+from jobs.models import Token, User
 from portal.access import person, reads_the_policy
-from portal.api.authentication import PersonalTokenAuthentication
-from portal.ingest.senders import ENDED, bearer
+from portal.api.authentication import PersonalTokenAuthentication, ProgramAuthentication
+from portal.api.bases import OpenView
+from portal.downloads import CSV, streamed
 from portal.policy_reading import NoSuchPeriod, Reading, log_reading, parts, reading, what_of
-from portal.sign_in.policy_tokens import POLICY_PREFIX, valid_policy_token
 from reports.policy_export import json_parts, json_schema
 
-CONTENT_TYPES = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
+CONTENT_TYPES = {"json": "application/json", "csv": CSV}
 SCHEMAS: dict[str, type[PolicyExport] | type[FlagList]] = {"efficiency": PolicyExport, "flags": FlagList}
 
 
-@dataclass(frozen=True)
-class PolicyProgram:
-    """Who calls with a policy token; `pk` is what calls are counted by."""
-
-    token: PolicyToken
-    is_authenticated: ClassVar[bool] = True
-
-    @property
-    def pk(self) -> str:
-        return f"policy token {self.token.pk}"
-
-
-class PolicyTokenAuthentication(BaseAuthentication):
+class PolicyAuthentication(ProgramAuthentication):
     """`Authorization: Bearer kaiku_policy_…`: a program that reads the policy figures alone."""
 
-    def authenticate(self, request: Request) -> tuple[PolicyProgram, PolicyToken] | None:
-        secret = bearer(get_authorization_header(request).decode("latin-1"))
-        if secret is None or not secret.startswith(POLICY_PREFIX):
-            return None
-        token = valid_policy_token(secret, timezone.now())
-        if token is None:
-            raise AuthenticationFailed(ENDED)
-        if request.method not in SAFE_METHODS:
-            raise PermissionDenied("A policy token is read-only.")
-        return PolicyProgram(token), token
-
-    def authenticate_header(self, request: Request) -> str:
-        return "Bearer"
+    kind = Token.Kind.POLICY
 
 
 class ReadsPolicy(BasePermission):
@@ -76,7 +47,7 @@ class ReadsPolicy(BasePermission):
 class PolicyView(APIView):
     """A call for readers of the policy figures."""
 
-    authentication_classes = (PolicyTokenAuthentication, PersonalTokenAuthentication, SessionAuthentication)
+    authentication_classes = (PolicyAuthentication, PersonalTokenAuthentication, SessionAuthentication)
     permission_classes = (ReadsPolicy,)
 
 
@@ -86,8 +57,7 @@ class PolicyEfficiency(PolicyView):
     def get(self, request: Request, name: str) -> StreamingHttpResponse:
         asked = _asked(request)
         log_reading(actor_of(request), what_of(asked), name, asked.rows.count())
-        disposition = {"Content-Disposition": f'attachment; filename="{asked.file_name}.{name}"'}
-        return StreamingHttpResponse(parts(asked, name), content_type=CONTENT_TYPES[name], headers=disposition)
+        return streamed(parts(asked, name), f"{asked.file_name}.{name}", CONTENT_TYPES[name])
 
 
 class Flags(PolicyView):
@@ -103,11 +73,8 @@ class Flags(PolicyView):
         return StreamingHttpResponse(json_parts(head, found.rows), content_type=CONTENT_TYPES["json"])
 
 
-class PolicySchema(APIView):
+class PolicySchema(OpenView):
     """`GET /api/v1/policy/{efficiency,flags}.schema.json`: the JSON Schema of an answer, open to everyone."""
-
-    authentication_classes = ()
-    permission_classes = (AllowAny,)
 
     def get(self, request: Request, name: str) -> Response:
         return Response(json_schema(SCHEMAS[name]))
@@ -115,7 +82,7 @@ class PolicySchema(APIView):
 
 def actor_of(request: Request) -> Actor:
     """Who reads, for the audit log."""
-    if isinstance(request.auth, PolicyToken):
+    if isinstance(request.auth, Token) and request.auth.kind == Token.Kind.POLICY:
         return by_policy_token(request.auth.name)
     return by_person(person(request))
 

@@ -1,18 +1,19 @@
-"""Errors as RFC 9457 problem JSON, in the same form for every call."""
-
-from __future__ import annotations
+"""Errors as RFC 9457 problem JSON, in the same form for every call; and the format of answers."""
 
 import logging
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404
+from django.http import Http404, JsonResponse
 from rest_framework import exceptions
-from rest_framework.renderers import JSONRenderer
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
 from rest_framework.response import Response
 
-from portal.ingest.door import RETRY_AFTER_S
+from portal.ingest.door import RETRY_AFTER_S, problem_members
 from portal.logs import type_of
 from portal.troubles import trouble
 from reports.services.pdf import PdfUnavailable
@@ -27,10 +28,15 @@ class ProblemRenderer(JSONRenderer):
 
 def problem(status: int, detail: str, **more: Any) -> Response:
     """One problem; `more` are additional members, such as `errors`."""
-    title = HTTPStatus(status).phrase
-    response = Response({"type": "about:blank", "title": title, "status": status, "detail": detail, **more}, status)
+    response = Response(problem_members(HTTPStatus(status), detail, **more), status)
     response.content_type = ProblemRenderer.media_type
     return response
+
+
+def problem_answer(status: int, detail: str, headers: Mapping[str, str] | None = None) -> JsonResponse:
+    """The same from outside of REST framework."""
+    said, kind = problem(status, detail).data, ProblemRenderer.media_type
+    return JsonResponse(said, status=status, content_type=kind, headers=headers)
 
 
 def problem_response(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -61,3 +67,13 @@ def _outage(error: Exception) -> Response | None:
     response = problem(HTTPStatus.SERVICE_UNAVAILABLE, found.sentence)
     response["Retry-After"] = str(RETRY_AFTER_S)
     return response
+
+
+class OwnFormat(DefaultContentNegotiation):
+    """JSON, or the file that `report.{format}` names; never 406."""
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        first = next(iter(renderers))
+        return first, first.media_type

@@ -1,24 +1,30 @@
-"""The summary of a project for its PI."""
-
-from __future__ import annotations
+"""The summary of a project for its PI, and its grant report: all of it for the PI, their own part for everyone else."""
 
 from typing import Any
 
-from django.http import Http404
+from django.http import Http404, HttpResponse
+from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
-from analysis.history.overview import Overview
 from analysis.history.periods import DAYS_OFFERED
 from analysis.history.selectors import told_by_owners
-from analysis.history.sums import frequent_findings, overview_of
+from analysis.history.sums import Overview, frequent_findings, overview_of
 from analysis.rollups.selectors import days_of, project_part, site_now
-from jobs.models import Membership, ProjectAllocation
+from jobs.models import Membership, Project, ProjectAllocation
 from jobs.selectors import allocations_of, reach_of
 from portal.access import membership_of, person
+from portal.api.rate_limits import Downloads
 from portal.charts.over_time import asked_period
+from portal.downloads import attachment
+from portal.grant_reading import CONTENT_TYPES, asked_span, content, file_name
+from reports.grant.selectors import allocation_of, grant_report, scope_of
+from reports.grant.spans import Span, SpanError
+
+NAMES_ASKED = {"1": True, "true": True, "0": False, "false": False}
 
 
 class ProjectSummary(APIView):
@@ -68,3 +74,39 @@ def _sums(seen: Overview) -> dict[str, Any]:
             for share in seen.shares
         ],
     }
+
+
+class ProjectGrantReport(APIView):
+    """`GET /api/v1/projects/{project}/grant-report.{json,csv,pdf}?from=&until=`: both days belong to the period.
+
+    `?names=1` adds the members and names the works, in a report on a whole project.
+    """
+
+    def get_throttles(self) -> list[BaseThrottle]:
+        return [*super().get_throttles(), *([Downloads()] if self.kwargs["name"] == "pdf" else [])]
+
+    def get(self, request: Request, project: str, name: str) -> HttpResponse:
+        if name not in CONTENT_TYPES:
+            raise Http404(f"A grant report's format must be one of {', '.join(CONTENT_TYPES)}.")
+        user = person(request)
+        membership = membership_of(user, project)
+        span = _asked(request, membership.project)
+        with_names = _with_names(request)
+        scope = scope_of(reach_of(user), membership.project)
+        report = grant_report(scope, span, timezone.now(), with_names=with_names)
+        return attachment(content(report, name), file_name(report, name), CONTENT_TYPES[name])
+
+
+def _with_names(request: Request) -> bool:
+    asked = request.query_params.get("names", "0")
+    if asked not in NAMES_ASKED:
+        raise ValidationError(f"names must be one of {', '.join(NAMES_ASKED)}.")
+    return NAMES_ASKED[asked]
+
+
+def _asked(request: Request, project: Project) -> Span:
+    given = request.query_params
+    try:
+        return asked_span(given.get("from"), given.get("until"), site_now().date(), allocation_of(project))
+    except SpanError as error:
+        raise ValidationError(str(error)) from error

@@ -1,11 +1,9 @@
 """The rate limits of people's calls, as throttles of REST framework."""
 
-from __future__ import annotations
-
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from jobs.models import ApiToken
+from jobs.models import Token
 from portal.rate_limits import ANONYMOUS_API, API, DOWNLOADS, RUN_CALLS, seconds_to_wait
 
 
@@ -29,7 +27,7 @@ class RunCalls(Calls):
     """Calls a minute with a token that logs runs: all tasks of an array begin theirs at once, and none may stop."""
 
     def limit(self, request: Request) -> str:
-        logs = isinstance(request.auth, ApiToken) and request.auth.kind == ApiToken.Kind.RUNS
+        logs = isinstance(request.auth, Token) and request.auth.kind == Token.Kind.RUNS
         return RUN_CALLS if logs else super().limit(request)
 
 

@@ -1,22 +1,20 @@
 """The answers about experiments and runs, as structs from which the OpenAPI document is generated."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from math import isinf, isnan
 from typing import Annotated
 
 import msgspec
 from django.urls import reverse
 from msgspec import Meta
 
-from jobs.experiments.models import Artifact, Experiment, ExperimentRun, RunJob
+from jobs.experiments.models import Experiment, ExperimentRun, RunJob
 from jobs.experiments.points import Digest, Series
 from jobs.experiments.selectors import digests_of, jobs_of
 from jobs.models import User
 from jobs.selectors import reach_of
-from portal.api.answers import RejectedRecord
+from portal.api.answers import RejectedRecord, answer_of
+from portal.charts.logged_runs import is_within, json_number
 
 Special = Annotated[str, Meta(pattern=r"\A(NaN|-?Infinity)\Z")]
 Number = float | Special
@@ -159,33 +157,19 @@ class MadeRun(msgspec.Struct, frozen=True):
     url: str
 
 
-def number(value: float) -> Number:
-    """A value as JSON has it.
-
-    >>> number(0.5), number(float("nan")), number(float("-inf"))
-    (0.5, 'NaN', '-Infinity')
-    """
-    if isnan(value):
-        return "NaN"
-    return ("Infinity" if value > 0 else "-Infinity") if isinf(value) else value
-
-
 def moment(time_ms: int) -> datetime:
     """The time of a point."""
     return datetime.fromtimestamp(time_ms / 1000, UTC)
 
 
 def experiment_answer(experiment: Experiment, runs: int) -> ExperimentAnswer:
-    return ExperimentAnswer(
+    return answer_of(
+        ExperimentAnswer,
+        experiment,
         experiment_id=experiment.pk,
-        name=experiment.name,
         owner=experiment.owner.username,
         project=experiment.project.name if experiment.project else None,
-        is_shared=experiment.is_shared,
-        tags=experiment.tags,
         runs=runs,
-        created_at=experiment.created_at,
-        changed_at=experiment.changed_at,
         url=reverse("experiment", args=[experiment.pk]),
     )
 
@@ -196,7 +180,7 @@ def run_answers(runs: Sequence[ExperimentRun], user: User) -> list[RunAnswer]:
 
     def is_seen(row: RunJob) -> bool:
         job = row.linked_job
-        return job is not None and (job.user_id == reach.user_id or job.project_id in reach.led)
+        return job is not None and is_within(job, reach)
 
     return [
         _run_answer(run, digests[run.pk], [_job_answer(row, is_seen=is_seen(row)) for row in jobs.get(run.pk, ())])
@@ -211,34 +195,20 @@ def series_answer(name: str, series: Series) -> SeriesAnswer:
         name=name,
         is_thinned=series.is_thinned,
         summary=_metric_answer(series.digest),
-        points=[PointAnswer(step, moment(time_ms), number(value)) for step, time_ms, value in rows],
+        points=[PointAnswer(step, moment(time_ms), json_number(value)) for step, time_ms, value in rows],
     )
 
 
-def artifact_answers(files: Iterable[Artifact]) -> list[ArtifactAnswer]:
-    return [ArtifactAnswer(file.path, file.kind, file.step, file.size_bytes, file.stated_at) for file in files]
-
-
 def _run_answer(run: ExperimentRun, digests: dict[str, Digest], jobs: list[RunJobAnswer]) -> RunAnswer:
-    return RunAnswer(
-        run_id=run.run_id,
-        experiment_id=run.experiment_id,
-        name=run.name,
+    return answer_of(
+        RunAnswer,
+        run,
         owner=run.owner.username,
-        status=run.status,
-        reported=run.reported,
         status_by="slurm" if run.is_by_slurm else "script",
-        seed=run.seed,
         config=run.params,
-        tags=run.tags,
         parent_run_id=run.parent.run_id if run.parent else None,
         jobs=jobs,
-        started_at=run.started_at,
-        ended_at=run.ended_at,
-        heard_at=run.heard_at,
         metrics={name: _metric_answer(digest) for name, digest in sorted(digests.items())},
-        points_dropped=run.points_dropped,
-        points_thinned=run.points_thinned,
         url=reverse("run", args=[run.run_id]),
     )
 
@@ -256,15 +226,11 @@ def _job_answer(row: RunJob, *, is_seen: bool) -> RunJobAnswer:
 
 
 def _metric_answer(digest: Digest) -> MetricAnswer:
-    return MetricAnswer(
-        count=digest.count,
-        last_step=digest.last_step,
-        last_value=number(digest.last_value),
+    return answer_of(
+        MetricAnswer,
+        digest,
+        last_value=json_number(digest.last_value),
         last_at=moment(digest.last_ms),
-        least_value=None if digest.least_value is None else number(digest.least_value),
-        least_step=digest.least_step,
-        most_value=None if digest.most_value is None else number(digest.most_value),
-        most_step=digest.most_step,
-        nan_count=digest.nan_count,
-        nan_since_step=digest.nan_since_step,
+        least_value=None if digest.least_value is None else json_number(digest.least_value),
+        most_value=None if digest.most_value is None else json_number(digest.most_value),
     )

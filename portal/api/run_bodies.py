@@ -1,7 +1,5 @@
 """The bodies of calls that write experiments and runs, and what of them the services take."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 
@@ -19,10 +17,11 @@ from jobs.experiments.services.artifacts import StatedFile
 from jobs.experiments.services.runs import RunChange, StatedJob
 from jobs.experiments.status import Reported
 from jobs.records import JobId, Slug
+from wire.names import SLUG
 
 FILES_MAX = 100
 Name = Annotated[str, Meta(min_length=1, max_length=NAME_LENGTH_MAX)]
-ProjectName = Annotated[str, Meta(pattern=r"\A([A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})?\Z")]
+ProjectName = Annotated[str, Meta(pattern=rf"\A({SLUG})?\Z")]
 RunId = Annotated[str, Meta(pattern=rf"\A[0-9a-f]{{{RUN_ID_LENGTH}}}\Z")]
 Texts = dict[str, str]
 

@@ -1,12 +1,10 @@
 """The calls about experiments and runs, which training scripts make, and their query parameters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from jobs.experiments.limits import KEY_LENGTH_MAX
 from jobs.experiments.status import Status
-from portal.api.operation import LOGGER, READER, Operation
+from portal.api.operation import LOGGER, READER, Operation, one_of, parameter
 from portal.api.run_answers import (
     ArtifactAnswer,
     ArtifactsAnswer,
@@ -23,24 +21,16 @@ from portal.tracking.own_points import LoggedPoint
 
 TEXT: dict[str, Any] = {"type": "string", "pattern": rf"^[ -~]{{0,{KEY_LENGTH_MAX}}}$"}
 RUN_QUERY: dict[str, dict[str, Any]] = {
-    "experiment_q": {"name": "q", "description": "Only experiments with this in their name.", "schema": TEXT},
-    "run_q": {
-        "name": "q",
-        "description": "Only runs with this in their name, or whose id begins so.",
-        "schema": TEXT,
-    },
-    "run_status": {
-        "name": "status",
-        "description": "Only runs of this status.",
-        "schema": {"type": "string", "enum": [word.value for word in Status]},
-    },
-    "metric_sort": {
-        "name": "sort",
-        "description": "The name of a metric: by its last value, the least first; with a minus before it the greatest"
-        " first. Runs without it come last. Without this the run that started last is first.",
-        "schema": TEXT,
-    },
-    "metric": {"name": "name", "description": "Only this metric.", "schema": TEXT},
+    "experiment_q": parameter("Only experiments with this in their name.", TEXT, "q"),
+    "run_q": parameter("Only runs with this in their name, or whose id begins so.", TEXT, "q"),
+    "run_status": parameter("Only runs of this status.", one_of(word.value for word in Status), "status"),
+    "metric_sort": parameter(
+        "The name of a metric: by its last value, the least first; with a minus before it the greatest first. Runs"
+        " without it come last. Without this the run that started last is first.",
+        TEXT,
+        "sort",
+    ),
+    "metric": parameter("Only this metric.", TEXT, "name"),
 }
 EXPERIMENT, RUN = "/api/v1/experiments/{pk}", "/api/v1/runs/{run_id}"
 OF_THE_EXPERIMENT = {"pk": "$response.body#/experiment_id"}
@@ -50,7 +40,6 @@ PAGES = ("page", "page_size")
 RUN_OPERATIONS = (
     Operation(
         "listExperiments",
-        "get",
         "/api/v1/experiments/",
         "Your experiments, and those that a project of yours sees; the one that changed last first.",
         {200: ExperimentPage},
@@ -60,35 +49,34 @@ RUN_OPERATIONS = (
     ),
     Operation(
         "makeExperiment",
-        "post",
         "/api/v1/experiments/",
         "A new experiment; 200 with the one there is, unchanged, where you have one of that name.",
         {200: ExperimentAnswer, 201: ExperimentAnswer},
+        method="post",
         takes=ExperimentRequest,
         access=LOGGER,
         links={"getExperiment": OF_THE_EXPERIMENT, "startRun": OF_THE_EXPERIMENT},
     ),
-    Operation("getExperiment", "get", EXPERIMENT, "One experiment.", {200: ExperimentAnswer}, access=READER),
+    Operation("getExperiment", EXPERIMENT, "One experiment.", {200: ExperimentAnswer}, access=READER),
     Operation(
         "changeExperiment",
-        "patch",
         EXPERIMENT,
         "Its name, its tags, and which project sees it.",
         {200: ExperimentAnswer},
+        method="patch",
         takes=ExperimentChange,
         access=LOGGER,
     ),
     Operation(
         "deleteExperiment",
-        "delete",
         EXPERIMENT,
         "Delete an experiment with its runs and everything that they logged.",
         {204: None},
+        method="delete",
         access=LOGGER,
     ),
     Operation(
         "listRuns",
-        "get",
         f"{EXPERIMENT}/runs",
         "The runs of an experiment.",
         {200: RunPage},
@@ -98,17 +86,16 @@ RUN_OPERATIONS = (
     ),
     Operation(
         "startRun",
-        "post",
         f"{EXPERIMENT}/runs",
         "A new run. The job that it states is linked once there is a record of it as a job of yours.",
         {201: MadeRun},
+        method="post",
         takes=RunRequest,
         access=LOGGER,
         links={"getRun": OF_THE_RUN, "logPoints": OF_THE_RUN, "changeRun": OF_THE_RUN},
     ),
     Operation(
         "getRunTable",
-        "get",
         f"{EXPERIMENT}/runs.csv",
         "The runs of an experiment as a table: a column for each parameter and tag, three for each metric, and the"
         " progress and its cost as far as you see the jobs.",
@@ -117,20 +104,21 @@ RUN_OPERATIONS = (
         access=READER,
         query=("run_q", "run_status", "metric_sort"),
     ),
-    Operation("getRun", "get", RUN, "One run with what is exact of its metrics.", {200: RunAnswer}, access=READER),
+    Operation("getRun", RUN, "One run with what is exact of its metrics.", {200: RunAnswer}, access=READER),
     Operation(
         "changeRun",
-        "patch",
         RUN,
         "What a script reports of its run: its status and end, parameters, tags, another job.",
         {200: RunAnswer},
+        method="patch",
         takes=RunPatch,
         access=LOGGER,
     ),
-    Operation("deleteRun", "delete", RUN, "Delete a run with everything that it logged.", {204: None}, access=LOGGER),
+    Operation(
+        "deleteRun", RUN, "Delete a run with everything that it logged.", {204: None}, method="delete", access=LOGGER
+    ),
     Operation(
         "listPoints",
-        "get",
         f"{RUN}/metrics",
         "The kept points of each metric: all, or of very many the ends and extremes of neighbours.",
         {200: list[SeriesAnswer]},
@@ -139,17 +127,16 @@ RUN_OPERATIONS = (
     ),
     Operation(
         "logPoints",
-        "post",
         f"{RUN}/metrics",
         "One point, or a list; everything accepted is committed. Under load a call may be thinned to the ends and"
         " extremes of each metric, which the run states.",
         {201: PointsAnswer},
+        method="post",
         takes=LoggedPoint | list[LoggedPoint],
         access=LOGGER,
     ),
     Operation(
         "getPointTable",
-        "get",
         f"{RUN}/metrics.csv",
         "The kept points of a run as a table.",
         {200: str},
@@ -158,7 +145,6 @@ RUN_OPERATIONS = (
     ),
     Operation(
         "listArtifacts",
-        "get",
         f"{RUN}/artifacts",
         "The files of a run, by path.",
         {200: list[ArtifactAnswer]},
@@ -166,10 +152,10 @@ RUN_OPERATIONS = (
     ),
     Operation(
         "stateArtifacts",
-        "post",
         f"{RUN}/artifacts",
         "A file on shared storage, or a list, by path alone: nothing reads it.",
         {201: ArtifactsAnswer},
+        method="post",
         takes=ArtifactRequest | list[ArtifactRequest],
         access=LOGGER,
     ),

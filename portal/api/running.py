@@ -1,17 +1,15 @@
 """Jobs that still run, for programs: what was measured of them so far, and the early words that hold."""
 
-from __future__ import annotations
-
 import msgspec
 from django.conf import settings
-from django.http import Http404
 from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from jobs.selectors import reach_of
-from portal.access import person
+from portal.access import or_404, person
+from portal.api.answers import answer_of
 from portal.api.asked import asked_choice, asked_job_id, asked_number
 from portal.api.running_answers import (
     MeasuredAnswer,
@@ -47,30 +45,22 @@ class RunningDetail(APIView):
 
     def get(self, request: Request, cluster: str, job_id: int) -> Response:
         found = running_job(reach_of(person(request)), cluster, job_id, timezone.now())
-        if found is None:
-            raise Http404("No such job of yours runs now.")
-        return Response(msgspec.to_builtins(running_answer(found)))
+        return Response(msgspec.to_builtins(running_answer(or_404(found, "No such job of yours runs now."))))
 
 
 def running_answer(row: RunningJob) -> RunningAnswer:
     """One running job as data."""
     job, line = row.job, row.line
-    return RunningAnswer(
-        cluster=job.cluster,
-        job_id=job.job_id,
-        array_job_id=job.array_job_id,
-        array_task_id=job.array_task_id,
+    return answer_of(
+        RunningAnswer,
+        job,
         attempt=row.run.attempt if row.run and row.figures else None,
         name=job.job_name,
-        state=job.state,
         user_id=job.user.username,
         is_own=line.is_own,
         project_id=job.project.name,
-        partition=job.partition,
         gpus=job.gpus or 0,
-        node_count=job.node_count,
         started_at=job.started_at or row.now,
-        time_limit_s=job.time_limit_s,
         ran_s=line.ran_s or 0.0,
         left_s=row.left_s,
         ends_at=line.ends_at,
@@ -81,7 +71,7 @@ def running_answer(row: RunningJob) -> RunningAnswer:
         url=f"{settings.SITE_URL}{row.url}",
         measured=_measured(row),
         words=[_word(word, is_own=line.is_own) for word in row.words],
-        words_over=[OverWordAnswer(word.code, word.title, word.found_at, word.over_at) for word in row.words_over],
+        words_over=[answer_of(OverWordAnswer, word) for word in row.words_over],
     )
 
 
@@ -100,24 +90,21 @@ def _measured(row: RunningJob) -> MeasuredAnswer | None:
         host_memory_limit_gb=figures.host_limit_gb,
         nodes_heard=figures.nodes,
         nodes_expected=figures.nodes_expected,
-        silent_nodes=[SilentNodeAnswer(silent.node, silent.since) for silent in row.silent_nodes],
+        silent_nodes=[answer_of(SilentNodeAnswer, silent) for silent in row.silent_nodes],
         use=UseAnswer(figures.step_s, list(figures.use)),
     )
 
 
 def _word(word: ShownWord, *, is_own: bool) -> WordAnswer:
     """A word as data; what its steps ask for works for the owner of the job alone."""
-    return WordAnswer(
-        code=word.row.code,
+    return answer_of(
+        WordAnswer,
+        word.row,
         title=word.text.title,
         text=" ".join(word.text.sentences),
         steps=[_step(step) for step in word.text.steps] if is_own else [],
         possibility=_step(word.text.possibility) if is_own else StepAnswer("", ""),
         since_s=word.since_s,
-        confidence=word.row.confidence,
-        is_fact=word.row.is_fact,
-        found_at=word.row.found_at,
-        held_at=word.row.held_at,
     )
 
 

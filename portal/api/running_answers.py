@@ -1,7 +1,5 @@
 """The answers of the calls about running jobs, as structs from which the OpenAPI document is generated."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import msgspec

@@ -1,7 +1,5 @@
 """The calls about single runs: what a script reports, the points of their metrics, and their files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from http import HTTPStatus
 
@@ -17,13 +15,16 @@ from jobs.experiments.selectors import artifacts_of, series_of
 from jobs.experiments.services.artifacts import state_files
 from jobs.experiments.services.runs import change_run, delete_run
 from portal.access import person, visible_experiment_run
+from portal.api.answers import answer_of
 from portal.api.asked import asked_text
 from portal.api.experiments import LoggingView
-from portal.api.run_answers import artifact_answers, moment, number, run_answers, series_answer
+from portal.api.run_answers import ArtifactAnswer, moment, run_answers, series_answer
 from portal.api.run_bodies import ArtifactRequest, RunPatch, body_of, change_of, stated_files, stated_job
-from portal.csv_lines import csv_lines
+from portal.charts.logged_runs import json_number
+from portal.downloads import streamed
 from portal.tracking.own_points import OWN_POINTS
 from portal.tracking.views import take
+from wire.csv_cells import csv_lines
 
 POINT_COLUMNS = ("metric", "step", "time", "value")
 
@@ -68,16 +69,15 @@ class RunMetricsCsv(LoggingView):
 
     def get(self, request: Request, run_id: str) -> StreamingHttpResponse:
         run = visible_experiment_run(request, run_id)
-        disposition = {"Content-Disposition": f'attachment; filename="kaiku-run-{run_id}.csv"'}
-        lines = csv_lines(_point_rows(run))
-        return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8", headers=disposition)
+        return streamed(csv_lines(_point_rows(run)), f"kaiku-run-{run_id}.csv")
 
 
 class RunArtifacts(LoggingView):
     """`/api/v1/runs/{id}/artifacts`: the files of a run by path, and new ones."""
 
     def get(self, request: Request, run_id: str) -> Response:
-        return Response(msgspec.to_builtins(artifact_answers(artifacts_of(visible_experiment_run(request, run_id)))))
+        files = artifacts_of(visible_experiment_run(request, run_id))
+        return Response(msgspec.to_builtins([answer_of(ArtifactAnswer, file) for file in files]))
 
     def post(self, request: Request, run_id: str) -> Response:
         asked = body_of(request, ArtifactRequest | list[ArtifactRequest])  # type: ignore[arg-type]
@@ -91,4 +91,4 @@ def _point_rows(run: ExperimentRun) -> Iterator[tuple[object, ...]]:
         points = series.points
         rows = zip(points.steps.tolist(), points.times_ms.tolist(), points.values.tolist(), strict=True)
         for step, time_ms, value in rows:
-            yield name, step, moment(time_ms).isoformat(), number(value)
+            yield name, step, moment(time_ms).isoformat(), json_number(value)

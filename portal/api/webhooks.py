@@ -6,17 +6,14 @@
 It ends the logged runs of that job and user at once; Slurm's record decides when it arrives. Nothing else is stored.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, ClassVar
+from typing import Any
 
 from django.utils import timezone
-from rest_framework.authentication import BaseAuthentication, get_authorization_header
-from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.parsers import FormParser, JSONParser, MultiPartParser
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
@@ -25,11 +22,11 @@ from rest_framework.views import APIView
 
 from jobs.experiments.rules import job_number
 from jobs.experiments.services.following import note_event
+from jobs.models import Token
 from jobs.records import ENDED_STATES
-from metrics.models import CollectorToken
-from metrics.selectors import collector_token
+from portal.api.authentication import Program, ProgramAuthentication
 from portal.api.problems import problem
-from portal.ingest.senders import UNKNOWN, bearer
+from wire.names import SLUG
 
 NAMES = {
     "job_id": ("job_id", "slurm_job_id", "SLURM_JOB_ID"),
@@ -41,21 +38,9 @@ NAMES = {
 """What a call states, by the names that epilogs have for it (slurm.conf(5), "PROLOG AND EPILOG SCRIPTS")."""
 
 EXIT_CODE = re.compile(r"[0-9]{1,5}(:[0-9]{1,3})?")
-USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}")
+USER = re.compile(SLUG)
 OF_A_NODE = "A token of a single node cannot state the end of jobs; use one of the whole cluster."
 NO_STATE = "must be one of the final states of Slurm, unless exit_code is given"
-
-
-@dataclass(frozen=True)
-class CollectorProgram:
-    """Who calls with a collector's token."""
-
-    token: CollectorToken
-    is_authenticated: ClassVar[bool] = True
-
-    @property
-    def pk(self) -> str:
-        return f"collector token {self.token.pk}"
 
 
 @dataclass(frozen=True)
@@ -67,32 +52,29 @@ class Event:
     state: str
 
 
-class CollectorTokenAuthentication(BaseAuthentication):
+class CollectorAuthentication(ProgramAuthentication):
     """`Authorization: Bearer …` of a collector of the whole cluster."""
 
-    def authenticate(self, request: Request) -> tuple[CollectorProgram, CollectorToken]:
-        secret = bearer(get_authorization_header(request).decode("latin-1"))
-        token = collector_token(secret) if secret else None
-        if token is None:
-            raise AuthenticationFailed(UNKNOWN)
-        if token.node:
-            raise PermissionDenied(OF_A_NODE)
-        return CollectorProgram(token), token
+    kind = Token.Kind.COLLECTOR
+    only_reads = False
 
-    def authenticate_header(self, request: Request) -> str:
-        return "Bearer"
+    def authenticate(self, request: Request) -> tuple[Program, Token] | None:
+        found = super().authenticate(request)
+        if found is not None and found[1].node:
+            raise PermissionDenied(OF_A_NODE)
+        return found
 
 
 class SlurmEvents(APIView):
     """One event; nodes end many jobs at once, so there is no limit by minute."""
 
-    authentication_classes = (CollectorTokenAuthentication,)
+    authentication_classes = (CollectorAuthentication,)
     permission_classes = (IsAuthenticated,)
     throttle_classes = ()
     parser_classes = (FormParser, MultiPartParser, JSONParser)
 
     def post(self, request: Request) -> Response:
-        token: CollectorToken = request.auth  # type: ignore[assignment]
+        token: Token = request.auth  # type: ignore[assignment]
         event = event_of(request.data, token.cluster)
         if isinstance(event, list):
             errors = [{"path": path, "message": message} for path, message in event]

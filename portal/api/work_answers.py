@@ -1,7 +1,5 @@
 """The answers of the calls about works, as structs from which the OpenAPI document is generated."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 

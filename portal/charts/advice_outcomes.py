@@ -1,21 +1,24 @@
-"""What became of advice, as rows of tables: recommendation by recommendation, and kind by kind."""
+"""What became of advice, as rows of tables: one by one, kind by kind, and what those of one month saved."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 import msgspec
 
 from analysis.models import AdviceOutcome, JobEfficiency
 from analysis.outcomes.following import Status, advised_dimensions
+from analysis.outcomes.quality import RuleFigures
 from analysis.outcomes.selectors import KindSums, shape_of_run
 from jobs.models import Job
 from jobs.sbatch import Shape
-from reports.numbers import counted, duration, gigabytes
+from jobs.site_factors import GPU_HOUR
+from portal.charts.site_claims import Claim, cost, number
+from reports.grant.wording import KINDS
+from reports.numbers import share, unbroken
 from reports.services.links import job_url
+from wire.numbers import counted, duration, gigabytes
 
-KINDS = {"gpus": "GPUs", "host_memory": "Host memory", "cores": "CPU cores", "walltime": "Time limit"}
 BASES = {
     "active_gpus": "only the GPUs that were active",
     "gpu_memory": "as many GPUs as their memory needs",
@@ -151,3 +154,40 @@ class KindRow:
 def kind_rows(sums: Iterable[KindSums]) -> list[KindRow]:
     """The kinds of advice in their order."""
     return [KindRow(KINDS.get(row.kind, row.kind), row) for row in sums]
+
+
+@dataclass(frozen=True)
+class Savings:
+    """The sums of the rules that may be shown, with these rules, and how many may not.
+
+    `rows` are (kind, rule, claimed, saved, share), the most saved first.
+    """
+
+    claimed: str
+    saved: str
+    fraction: str
+    money: Claim | None
+    rows: tuple[tuple[str, str, str, str, str], ...]
+    withheld: int
+
+
+def savings(figures: Sequence[RuleFigures], month: date) -> Savings:
+    """Claimed against realised GPU-hours, added up from the rounded hours of each rule."""
+    shown = [row for row in figures if row.claimed_gpu_hours is not None and row.realised_gpu_hours is not None]
+    shown.sort(key=lambda row: (-(row.realised_gpu_hours or 0.0), row.kind, row.basis))
+    claimed = round(sum(row.claimed_gpu_hours or 0.0 for row in shown), 9)
+    saved = round(sum(row.realised_gpu_hours or 0.0 for row in shown), 9)
+    rows = tuple(
+        (
+            KINDS.get(row.kind, row.kind),
+            BASES.get(row.basis, row.basis),
+            *_pair(row.claimed_gpu_hours or 0.0, row.realised_gpu_hours or 0.0),
+        )
+        for row in shown
+    )
+    return Savings(*_pair(claimed, saved), cost(saved, GPU_HOUR, month), rows, len(figures) - len(shown))
+
+
+def _pair(claimed: float, saved: float) -> tuple[str, str, str]:
+    fraction = unbroken(share(saved / claimed)) if claimed else "–"
+    return number(claimed), number(saved), fraction

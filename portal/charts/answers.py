@@ -1,7 +1,5 @@
 """People's answers to "was this right?" in a closed month, as rows of a table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The request of a work as lines to copy, with where it comes from: the same on every page and in every call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

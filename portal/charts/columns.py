@@ -4,8 +4,6 @@ The box is stretched to the page, so labels stand beside it as text. Colours com
 the content policy allows no inline style.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

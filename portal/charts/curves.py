@@ -3,8 +3,6 @@
 Shapes: P points. A line is broken where a value is no number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import floor, log10
@@ -71,31 +69,26 @@ class Curve:
 
 @dataclass(frozen=True)
 class DrawnLine:
-    """One curve in the picture."""
+    """One curve in the picture; `is_coarse` where only a short row of numbers of it is kept."""
 
     name: str
     css_class: str
     strokes: tuple[str, ...]
-    spans: tuple[str, ...]
+    spans: tuple[str, ...] = ()
+    is_coarse: bool = False
 
 
 @dataclass(frozen=True)
-class CurveChart:
-    """Curves on one axis; `events` are places where something happened, `edges` where a part begins or ends."""
+class LineChart:
+    """Lines on one axis with these `ticks`; `rows` are some of the readings as a table."""
 
-    key: str
-    title: str
-    note: str
     summary: str
     scale: tuple[str, ...]
     ticks: tuple[str, ...]
-    axis_name: str
     lines: tuple[DrawnLine, ...]
     columns: tuple[Column, ...]
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    events: tuple[float, ...] = ()
-    edges: tuple[float, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -110,6 +103,14 @@ class Titled:
     title: str
     axis_name: str
     note: str = ""
+
+
+@dataclass(frozen=True)
+class CurveChart(Titled, LineChart):
+    """Curves on one axis; `events` are places where something happened, `edges` where a part begins or ends."""
+
+    events: tuple[float, ...] = ()
+    edges: tuple[float, ...] = ()
 
 
 def curve_chart(
@@ -131,16 +132,13 @@ def curve_chart(
     unit = curves[0].unit if curves else ""
     width = WIDTH / READINGS
     return CurveChart(
-        key=titled.key,
-        title=titled.title,
-        note=titled.note,
+        **vars(titled),
         summary=f"{titled.title} over {titled.axis_name}: {_range(curves)}.",
         scale=tuple(f"{metric_number(value)}{unit}" for value in (top, (top + bottom) / 2, bottom)),
         ticks=axis.ticks,
-        axis_name=titled.axis_name,
         lines=tuple(_line(curve, axis, bottom, top) for curve in curves),
         columns=tuple(
-            Column(round(place * width, 1), round(width, 1), (), _reading(curves, row))
+            Column(round(place * width, 1), round(width, 1), (), reading([curve.name for curve in curves], row))
             for place, row in enumerate(said)
         ),
         head=("", *(curve.name for curve in curves)),
@@ -198,8 +196,9 @@ def _round_step(least: float) -> float:
     return next(step * unit for step in ROUND if least <= step * unit * (1 + 1e-9))
 
 
-def _reading(curves: Sequence[Curve], row: tuple[str, ...]) -> str:
-    parts = (f"{curve.name} {value}" for curve, value in zip(curves, row[1:], strict=True))
+def reading(names: Sequence[str], row: tuple[str, ...]) -> str:
+    """What is read at one place: the values behind the name of the place."""
+    parts = (f"{name} {value}" for name, value in zip(names, row[1:], strict=True))
     return f"{row[0]}: {', '.join(parts)}"
 
 

@@ -1,7 +1,5 @@
 """The findings of a period as people read them: title, jobs, unused hours, their jobs, and how often in each step."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,8 +11,8 @@ from analysis.history.periods import Period
 from analysis.history.sums import FrequentFinding
 from portal.charts.columns import Column, columns
 from portal.charts.history import step_name
-from reports.numbers import counted
 from reports.wording import TITLES
+from wire.numbers import counted
 
 SITE = "site"
 """The calendar whose days the sums of a page are over, in the address of the Jobs page."""
@@ -24,24 +22,20 @@ FLAGS = "flags"
 
 
 @dataclass(frozen=True)
-class ListedFinding:
+class ListedFinding(FrequentFinding):
     """One finding; `url` lists its jobs, and `counts` are (step, jobs), the same numbers that `columns` draw.
 
     `wasted_gpu_hours` are of the `first_jobs` that it is the first cause of: over all findings no hour counts twice.
     """
 
-    code: str
     title: str
-    jobs: int
-    first_jobs: int
-    wasted_gpu_hours: float
     url: str
     columns: tuple[Column, ...]
     counts: tuple[tuple[str, int], ...]
 
 
 def jobs_address(chosen: Mapping[str, str]) -> str:
-    """The Jobs page with these filters.
+    """The Jobs page with these filters; `work` is the exact key of a work, never its name.
 
     >>> jobs_address({"project": "project_465000001", "finding": "timeout"})
     '/jobs/?project=project_465000001&finding=timeout'
@@ -69,11 +63,8 @@ def finding_list(found: Sequence[FrequentFinding], period: Period, chosen: Mappi
         counts = [row.by_step.get(step, 0) for step in steps]
         texts = [f"{name}: {counted(count, 'job')}" for name, count in zip(names, counts, strict=True)]
         shown = ListedFinding(
-            code=row.code,
+            **vars(row),
             title=TITLES[FindingCode(row.code)],
-            jobs=row.jobs,
-            first_jobs=row.first_jobs,
-            wasted_gpu_hours=row.wasted_gpu_hours,
             url=jobs_address({**chosen, "finding": row.code}),
             columns=columns([[("finding", float(count))] for count in counts], texts, float(top)),
             counts=tuple((name, count) for name, count in zip(names, counts, strict=True) if count),

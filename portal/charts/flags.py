@@ -15,8 +15,9 @@ from analysis.escalation.models import Flag
 from analysis.escalation.rules import PARTS_OF_AN_HOUR, Counted, Evidence, Reason
 from analysis.findings import FindingCode
 from portal.charts.finding_list import FLAGS, SITE, jobs_address
-from reports.numbers import DIGITS_MAX, one_digit, part_of, unbroken
+from reports.numbers import one_digit, part_of, unbroken
 from reports.wording import TITLES
+from wire.numbers import DIGITS_MAX
 
 CLEARED = {
     Reason.LOW_FRACTION.value: "The share of GPU-hours in Inefficient or Wasted fell below the limit.",

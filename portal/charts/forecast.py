@@ -1,6 +1,4 @@
-"""When an allocation runs out at the recent rate of use, and how it went down so far."""
-
-from __future__ import annotations
+"""An allocation: what is left of it beside its time, and when it runs out at the recent rate of use."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -8,11 +6,15 @@ from datetime import date, datetime, timedelta
 from analysis.history.periods import Period, last_days
 from analysis.history.run_sums import Days
 from analysis.history.sums import billed_in, runs_in
+from jobs.allocations import AllocatedHours, Pace, pace_of
 from jobs.models import ProjectAllocation
+from reports.grant.wording import SOURCES
 
 RATE_DAYS, RATE_DAYS_MIN = 30, 7
 FAR_DAYS = 3650
 """A date further away is not worth stating."""
+
+METER_WIDTH = 100.0
 
 
 @dataclass(frozen=True)
@@ -76,3 +78,32 @@ def burn_down(row: ProjectAllocation, runs: Days, since: datetime) -> list[tuple
 
 def _used(runs: Days, start: datetime, end: datetime) -> float:
     return billed_in(runs, Period(start, end))
+
+
+@dataclass(frozen=True)
+class AllocationLine:
+    """One allocation in words and on a meter of 0..100; None where no directory reports it."""
+
+    row: ProjectAllocation
+    used_fraction: float | None
+    pace: Pace | None
+    source: str
+    left_gpu_hours: float | None
+
+    @property
+    def used_width(self) -> float:
+        return round(min(self.used_fraction or 0.0, 1.0) * METER_WIDTH, 2)
+
+    @property
+    def time_x(self) -> float | None:
+        return None if self.pace is None else round(self.pace.time_fraction * METER_WIDTH, 2)
+
+
+def allocation_line(row: ProjectAllocation | None, today: date) -> AllocationLine | None:
+    """The line of a stored allocation; None for a project that no directory gave any."""
+    if row is None:
+        return None
+    hours = AllocatedHours(row.gpu_hours, row.used_gpu_hours, row.begins_on, row.ends_on)
+    used, given = row.used_gpu_hours, row.gpu_hours
+    used_fraction = used / given if used is not None and given > 0 else None
+    return AllocationLine(row, used_fraction, pace_of(hours, today), SOURCES.get(row.source, row.source), left_of(row))

@@ -1,7 +1,5 @@
 """The charts of the history and project pages, made from the steps of a period."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -9,10 +7,10 @@ from typing import Any
 
 from analysis.efficiency import EfficiencyClass
 from analysis.history.sums import Step
-from analysis.thresholds import LIMITS
 from portal.charts.columns import HEIGHT, Chart, columns, line, nice_top, scale
-from reports.numbers import counted, hours, unbroken
-from reports.sections import CLASS_NAMES
+from reports.numbers import unbroken
+from wire.classes import BOUNDS_PERCENT, CLASS_NAMES
+from wire.numbers import counted, hours
 
 MIDDLE_STEPS_MIN = 3
 CLASS_LEGEND = tuple((name.value.lower(), CLASS_NAMES[name.value]) for name in EfficiencyClass)
@@ -125,20 +123,22 @@ def _median_use(steps: Sequence[Step], names: Sequence[str]) -> Chart:
         for name, text, row in zip(names, said, steps, strict=True)
     ]
     strokes, dots = line(values, 100.0)
-    bounds = (LIMITS.inefficient_percent, LIMITS.acceptable_percent, LIMITS.efficient_percent)
     return Chart(
         key="median",
         title="Median GPU use",
         summary="Line: the median of the mean GPU use of jobs, with the class boundaries at "
-        + ", ".join(f"{bound:.0f} %" for bound in bounds),
+        + ", ".join(f"{bound:.0f} %" for bound in BOUNDS_PERCENT),
         scale=scale(100.0, " %"),
         head=("", "Median GPU use", "Jobs"),
         rows=tuple((name, text, f"{row.jobs:,}") for name, text, row in zip(names, said, steps, strict=True)),
         columns=columns([[] for _ in steps], texts, 100.0),
         dots=dots,
         line=strokes,
-        guides=tuple(HEIGHT * (1 - bound / 100) for bound in bounds),
-        legend=(("line", "Median"), ("guide", "Class boundaries at " + ", ".join(f"{b:.0f}" for b in bounds) + " %")),
+        guides=tuple(HEIGHT * (1 - bound / 100) for bound in BOUNDS_PERCENT),
+        legend=(
+            ("line", "Median"),
+            ("guide", "Class boundaries at " + ", ".join(f"{b:.0f}" for b in BOUNDS_PERCENT) + " %"),
+        ),
         **_ends(names),
     )
 

@@ -1,20 +1,19 @@
 """Runs that scripts logged as pages name them: their status and whose word it is, their times, and their jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import isinf, isnan
+from math import isfinite, isinf, isnan
 
 from analysis.models import JobEfficiency
 from jobs.experiments.models import ExperimentRun, RunJob
 from jobs.experiments.selectors import jobs_of
 from jobs.experiments.status import Status
 from jobs.models import Job
-from jobs.records import printable
 from jobs.selectors import Reach
+from jobs.shown_text.joiners import shortened
 from reports.services.links import job_url
+from wire.safe_text import printable
 
 NAME_SHOWN_MAX, ID_SHOWN = 80, 8
 STATUS_WORDS = {
@@ -43,6 +42,16 @@ class RunStatus:
     words: str
     badge: str
     by: str
+
+
+@dataclass(frozen=True)
+class ShownRun:
+    """A run with its label, its status, and how long it took."""
+
+    run: ExperimentRun
+    label: str
+    status: RunStatus
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -144,8 +153,7 @@ def shown(text: str, length: int = NAME_SHOWN_MAX) -> str:
     >>> shown("lo\u202ess"), shown("x" * 90, 5)
     ('lo�ss', 'xxxx…')
     """
-    visible = printable(text)
-    return visible if len(visible) <= length else f"{visible[: length - 1]}…"
+    return shortened(printable(text), length)
 
 
 def _each_once(rows: Sequence[RunJob]) -> Iterable[RunJob]:
@@ -165,3 +173,14 @@ def _link(row: RunJob, seen: Mapping[int, Job], billed: Mapping[int, float | Non
         job=job,
         gpu_hours=billed.get(job.pk) if job else None,
     )
+
+
+def json_number(value: float) -> float | str:
+    """A value as JSON has it: what is no number of JSON is a text.
+
+    >>> json_number(0.5), json_number(float("nan")), json_number(float("-inf"))
+    (0.5, 'NaN', '-Infinity')
+    """
+    if isfinite(value):
+        return value
+    return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -1,7 +1,5 @@
 """What the history and the page of a project share: the chosen days, and what the runs of them add up to."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any

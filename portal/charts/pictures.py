@@ -1,7 +1,5 @@
 """The addresses of one figure for narrow and for dark screens, as the sources of a `<picture>`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """What many works did together, as pages and the API show it: practices and common findings, where groups allow."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import date
 

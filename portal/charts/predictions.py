@@ -1,7 +1,5 @@
 """Predictions on pages: sentences for the next run of a work, and tables of how good earlier ones were."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -11,8 +9,8 @@ from analysis.predictions.expected import HOUR_S, Known, expected, request_of
 from analysis.predictions.quantities import Method, Quantity
 from analysis.works.best_request import RUNS_MAX
 from analysis.works.runs import PastRun
-from reports.numbers import percent
 from reports.prediction_texts import METHODS, QUANTITIES, expected_texts
+from wire.numbers import percent
 
 ORDER = [each.value for each in Quantity]
 WITHHELD = "withheld: fewer than 5 people, or one of them with more than 85 %"

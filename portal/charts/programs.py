@@ -1,7 +1,5 @@
 """Which program the name of a job tells, for sums over many works and for rows that other sites get."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

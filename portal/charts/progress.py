@@ -1,14 +1,12 @@
 """What progress of logged runs cost: the time of each run within its jobs, its rates there, and their sums by GPUs."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from statistics import median
 from typing import NamedTuple
 
+from analysis.comparable import known_median
 from analysis.progress.names import (
     Unit,
     counted_unit,
@@ -71,7 +69,7 @@ def progress_of_runs(
     for run in runs:
         stretches = stretches_of(run, links.get(run.pk, ()), is_shared=run.pk in shared)
         rates = None
-        for stretch in reversed(stretches or [_alone(run)]):
+        for stretch in reversed(stretches or [whole_time(run)]):
             rates = rates_of(series.get(run.pk, {}), run.params, stretch)
             if rates is not None:
                 break
@@ -156,9 +154,9 @@ def by_size(progress: Iterable[Progress]) -> list[BySize]:
         BySize(
             gpus,
             len(rates),
-            _median(one.steps.per_s for one in rates),
-            _median(one.samples.per_s for one in rates if one.samples),
-            _median(one.steps.gpu_hours_per_1000 for one in rates),
+            known_median(one.steps.per_s for one in rates),
+            known_median(one.samples.per_s for one in rates if one.samples),
+            known_median(one.steps.gpu_hours_per_1000 for one in rates),
         )
         for gpus, rates in sorted(groups.items())
     ]
@@ -199,9 +197,13 @@ def _series_of_runs(runs: Sequence[ExperimentRun]) -> dict[int, dict[str, Series
     return found
 
 
-def _alone(run: ExperimentRun) -> Stretch:
+def whole_time(run: ExperimentRun) -> Stretch:
     """The time of a run of which no job is seen."""
     return Stretch(_ms(run.started_at), _ms(until(run)))
+
+
+def _ms(at: datetime) -> int:
+    return int(at.timestamp() * 1000)
 
 
 def _price(job: Job, gpu_hours: float | None) -> float | None:
@@ -209,12 +211,3 @@ def _price(job: Job, gpu_hours: float | None) -> float | None:
     if gpu_hours is None or not job.walltime_used_s:
         return None
     return gpu_hours / (job.walltime_used_s / 3600)
-
-
-def _ms(at: datetime) -> int:
-    return int(at.timestamp() * 1000)
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None

@@ -1,16 +1,14 @@
-"""The jobs of the queue as a page shows them: one line each, with its cost, its times and why it waits."""
-
-from __future__ import annotations
+"""The jobs of the queue as a page shows them: a line each with cost, times and why it waits; and how old they are."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from analysis.queue_waits.ranges import WaitEstimate
+from jobs.billing import Cost, cost_of
 from jobs.hardware import partition_of
-from jobs.models import QueuedJob
-from jobs.queue.costs import Cost, cost_of
-from jobs.queue.selectors import held_by
+from jobs.models import QueuedJob, QueueReading
+from jobs.queue.selectors import fresh_since, held_by, readings
 from portal.charts.queue_reasons import is_in_turn, reason_text
 
 
@@ -132,3 +130,21 @@ def _line(job: QueuedJob, as_of: datetime, user_pk: int) -> Line:
     ran_s = seconds_between(job.started_at, as_of)
     cost = cost_of(partition_of(job.cluster, job.partition), held_by(job), job.time_limit_s, ran_s, job.task_count)
     return Line(job, as_of, cost, job.user_id == user_pk)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A stored reading of one queue, with its age in seconds; `is_old` where what it lists may no longer hold."""
+
+    row: QueueReading
+    age_s: float | None
+    is_old: bool
+
+
+def queue_readings(now: datetime) -> list[Reading]:
+    """The readings of all clusters, by name: one query."""
+    return [_reading(row, now) for row in readings()]
+
+
+def _reading(row: QueueReading, now: datetime) -> Reading:
+    return Reading(row, seconds_between(row.read_at, now), row.read_at is None or row.read_at < fresh_since(now))

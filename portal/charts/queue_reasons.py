@@ -4,8 +4,6 @@ After "Job Reason Codes" and "Resource Limits" of Slurm's documentation (slurm.s
 22.05, which has no codes for some. What an administrator's limit is about is in its code, which is shown beside it.
 """
 
-from __future__ import annotations
-
 DOCUMENTATION = "https://slurm.schedmd.com/job_reason_codes.html"
 
 IN_TURN = {

@@ -1,17 +1,14 @@
 """When a run first reached a value that a reader asks for, and what it had cost by then."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from math import isfinite
 
 from analysis.progress.cost import Direction, Reached, reached, usual_direction
 from analysis.progress.rates import Stretch
 from jobs.experiments.models import ExperimentRun
 from jobs.experiments.points import Series
-from portal.charts.logged_runs import until
+from portal.charts.progress import whole_time
 
 WORDS = {Direction.LOWER: "or lower", Direction.HIGHER: "or higher"}
 
@@ -53,12 +50,4 @@ def reached_by(
     """When a run reached the value; its time alone counts where none of its jobs is seen."""
     if series is None or target is None:
         return None
-    return reached(series, target.value, target.direction, stretches or [_whole(run)])
-
-
-def _whole(run: ExperimentRun) -> Stretch:
-    return Stretch(_ms(run.started_at), _ms(until(run)))
-
-
-def _ms(at: datetime) -> int:
-    return int(at.timestamp() * 1000)
+    return reached(series, target.value, target.direction, stretches or [whole_time(run)])

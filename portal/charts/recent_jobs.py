@@ -1,7 +1,5 @@
 """The latest jobs of a person as the dashboard and other portals list them, and the one to look at first."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from analysis.findings import FindingCode

@@ -1,19 +1,18 @@
 """The runs of an experiment as rows for pages and other programs: what each was, what it cost, and its columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from jobs.experiments.models import Experiment, ExperimentRun
+from jobs.experiments.models import Experiment
 from jobs.experiments.points import Digest
 from jobs.experiments.selectors import digests_of, metric_names
 from jobs.selectors import Reach
 from portal.charts.logged_runs import (
     JobLink,
-    RunStatus,
+    ShownRun,
     job_links,
+    json_number,
     run_label,
     seconds_of,
     status_of,
@@ -32,13 +31,9 @@ TOGETHER = 200
 
 
 @dataclass(frozen=True)
-class TableRun:
+class TableRun(ShownRun):
     """One run with all that a table shows of it; `digests` of the metrics that were asked for."""
 
-    run: ExperimentRun
-    label: str
-    status: RunStatus
-    seconds: float
     jobs: tuple[JobLink, ...]
     gpu_hours: float | None
     progress: Progress
@@ -118,18 +113,9 @@ def value_of(digest: Digest | None, value: str) -> float | None:
     return found
 
 
-def written(value: float) -> float | str:
-    """A value of a metric for other programs: JSON has no NaN and no infinities.
-
-    >>> written(0.5), written(float("nan")), written(float("-inf"))
-    (0.5, 'NaN', '-Infinity')
-    """
-    return value if value - value == 0 else {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[f"{value}"]
-
-
 def _metric_cells(digest: Digest | None) -> list[object]:
     values = (value_of(digest, value) for value in VALUES)
-    return ["" if value is None else written(value) for value in values]
+    return ["" if value is None else json_number(value) for value in values]
 
 
 def _text_names(experiment: Experiment, keys: Sequence[int]) -> tuple[list[str], list[str]]:

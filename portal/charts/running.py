@@ -3,8 +3,6 @@
 Nothing here is part of a history: it is gone when a job ends, and its report replaces it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,8 +16,7 @@ from analysis.early.selectors import visible_running
 from jobs.models import QueuedJob
 from jobs.queue.selectors import ended_meanwhile, running_gpu_jobs
 from jobs.selectors import Reach
-from portal.charts.queue_lines import Line, lines_of
-from portal.charts.queue_readings import Reading, queue_readings
+from portal.charts.queue_lines import Line, Reading, lines_of, queue_readings
 from portal.charts.running_words import OverWord, ShownWord, over_words, shown_words, stored_words
 from reports.early.wording import EarlyJob
 
@@ -66,7 +63,8 @@ class RunningJob:
 
     @property
     def url(self) -> str:
-        return running_url(self.job)
+        """Its page, which is that of its report later on."""
+        return reverse("job", args=[self.job.cluster, self.job.job_id])
 
     @property
     def left_s(self) -> float | None:
@@ -120,11 +118,6 @@ class RunningJobs:
         """Queues that were not read lately, of those with jobs here."""
         shown = {row.job.cluster for row in self.rows}
         return [reading for reading in self.readings if reading.is_old and reading.row.cluster in shown]
-
-
-def running_url(job: QueuedJob) -> str:
-    """The page of a running job, which is that of its report later on."""
-    return reverse("job", args=[job.cluster, job.job_id])
 
 
 def running_jobs(

@@ -1,7 +1,5 @@
 """Early words as pages and the API show them: the stored rows with their text, the most important first."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,17 +1,27 @@
-"""CO2e and money of what is shown of the site: products of shown figures and the factors that the site states."""
+"""CO2e and money of what is shown of the site: products of shown figures and the factors that the site states.
 
-from __future__ import annotations
+And why a sum over people is withheld, in words.
+"""
 
 from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 
+from analysis.feedback import GROUP_USERS_MIN
 from analysis.site.figures import MonthFigures
+from analysis.site.suppression import Withheld
 from jobs.hardware import site
 from jobs.site_factors import GPU_HOUR, KWH, valid_on
 
 GRAMS_PER_KG = 1000
 CENT = Decimal("0.01")
+
+WITHHELD_WORDS = {
+    Withheld.FEW_PEOPLE.value: f"withheld: fewer than {GROUP_USERS_MIN} people",
+    Withheld.ONE_PERSON.value: "withheld: one person has more than 85\u00a0%",
+    Withheld.PEOPLE_TOGETHER.value: "withheld: three people have nearly all of it",
+    Withheld.OTHER_GROUP.value: "withheld: it would reveal a withheld group",
+}
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,17 @@
-"""The typical run of a work in words and numbers, and the sizes at which its runs fail."""
+"""The typical run of a work in words and numbers, its failed runs, and the sizes at which its runs fail."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from analysis.findings import FindingCode
 from analysis.works.failure_sizes import FailureSize
-from analysis.works.patterns import KindOfWork, Patterns, Spread, WorkloadKind
+from analysis.works.failures import Failures, SharedTrait
+from analysis.works.patterns import KindOfWork, Patterns, Spread, WorkloadKind, without_use
 from analysis.works.runs import PastRun
-from analysis.works.without_use import without_use
 from reports.insight_texts import no_use_text
-from reports.numbers import counted, duration, gigabytes, percent, share, unbroken
+from reports.numbers import share, unbroken
+from reports.wording import TITLES
+from wire.numbers import counted, duration, gigabytes, percent
 
 KIND_NAMES = {
     WorkloadKind.GPU: "GPU-bound",
@@ -126,3 +127,47 @@ def unused_text(runs: Sequence[PastRun]) -> str:
     """That runs of a work, the latest first, used no GPU at all; empty where every one used its GPUs."""
     found = without_use(runs)
     return no_use_text(found.runs, found.of, found.gpu_hours, is_over=found.is_over) if found else ""
+
+
+@dataclass(frozen=True)
+class FailureList:
+    """The counts, and what the failed runs had in common, sentence by sentence."""
+
+    of: Failures
+    common: tuple[str, ...]
+
+
+def failure_list(failed: Failures, sizes: Iterable[FailureSize] = ()) -> FailureList:
+    """The states with their sentences, those about sizes first."""
+    findings = tuple(
+        f"{TITLES[FindingCode(code)]}: found in {runs:,} of {counted(failed.judged, 'failed run')} with a report."
+        for code, runs in failed.findings
+        if code in TITLES
+    )
+    return FailureList(
+        failed, (*(size_sentence(found) for found in sizes), *(_sentence(trait) for trait in failed.traits), *findings)
+    )
+
+
+def _sentence(trait: SharedTrait) -> str:
+    completed = f"{trait.completed:,} of {counted(trait.completed_of, 'completed run')}"
+    return f"All failed runs had {_named(trait)}; so had {completed} ({share(trait.completed / trait.completed_of)})."
+
+
+def _named(trait: SharedTrait) -> str:
+    """One thing that runs were given, with its number.
+
+    >>> _named(SharedTrait("gpus", 8, 0, 4)), _named(SharedTrait("walltime_s", 3600.0, 0, 4))
+    ('8 GPUs', 'a time limit of 1 h 00 min')
+    """
+    match trait.name, trait.value:
+        case "partition", value:
+            return f"the partition {value}"
+        case "memory_gb", float() | int() as value:
+            return f"{gigabytes(float(value))} of memory"
+        case "walltime_s", float() | int() as value:
+            return f"a time limit of {duration(value)}"
+        case name, int() as value:
+            return counted(value, {"gpus": "GPU", "nodes": "node", "ntasks": "task"}[name])
+        case name, value:
+            return f"{name} {value}"

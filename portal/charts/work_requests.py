@@ -1,18 +1,17 @@
 """The requests of several works at once: for the pages and calls that list works with open savings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import msgspec
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from analysis.history.open_savings import WorkSaving
-from analysis.models import JobEfficiency
+from analysis.models import JobEfficiency, RecommendationRow
+from analysis.savings import LinesSaving, lines_saving
 from analysis.works.best_request import Options, advised, best_request, gpus_of_work, needed_gpus, options_of
-from analysis.works.lines_saving import LinesSaving, lines_saving
 from analysis.works.runs import PastRun
 from analysis.works.selectors import (
     advice_in,
@@ -22,7 +21,7 @@ from analysis.works.selectors import (
     past_runs,
 )
 from jobs.models import Job
-from portal.charts.advice_lines import advice_lines
+from jobs.sbatch import OptionChange
 from portal.charts.best_known import BestKnown, best_known, origin_of
 from reports.advice import ADVICE_TITLES
 from reports.insight_texts import mixed_text, would_save_text
@@ -166,3 +165,12 @@ def of_whole_work(run: Job, visible: QuerySet[Job], now: datetime) -> str:
         return ""
     gpus = gpus_of_work(best)
     return "" if gpus == needed_gpus(this) else whole_work_text(gpus, best.run.job_id, best.recent)
+
+
+def advice_lines(advised: Sequence[RecommendationRow]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(Changes as text, block): the first block to write, or without one the changes of all pieces."""
+    for row in advised:
+        if row.request:
+            return (), tuple(row.request)
+    changes = [change for row in advised for change in msgspec.convert(row.changes, tuple[OptionChange, ...])]
+    return tuple(map(str, changes)), ()

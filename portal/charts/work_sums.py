@@ -1,7 +1,5 @@
 """What the runs of each work add up to, in two queries for each part of the jobs that are looked through."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,8 +10,10 @@ from django.db.models import Count, F, Max, Q, Sum
 from analysis.findings import FindingCode
 from analysis.models import JobEfficiency
 from jobs.models import Job
-from portal.charts.class_conditions import of_judgements, shown_class_in
+from portal.charts.run_classes import of_judgements, shown_class_in
 from reports.wording import TITLES
+
+UNNAMED = "Jobs without a name of their own"
 
 COUNTED = Q(uncounted_reason="")
 USED = F("gpu_hours") - F("wasted_gpu_hours")

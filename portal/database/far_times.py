@@ -4,8 +4,6 @@ list.
 No payload can contain them; a restored or edited table may.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,15 +1,13 @@
 """The ingest as a separate ASGI application: it shares neither threads nor connections with the pages.
 
 The event loop reads heads and bodies, so an incomplete request blocks nobody. Only two threads use the database: one
-looks up tokens (`portal.ingest.look_ups`), one stores (`portal.ingest.commit`).
+looks up tokens (`portal.ingest.look_ups`), one stores (`portal.ingest.writer`).
 """
-
-from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import Any
@@ -18,10 +16,8 @@ from django.conf import settings
 from django.db import close_old_connections
 from django.utils import timezone
 
-from collector.wire import RAW_SAMPLES
 from jobs.processes.services import seen
 from portal.asgi_bodies import Bodies, BodyPastLimit, Gone, NoRoom, TooSlow, discard
-from portal.ingest.commit import BUSY_AFTER_S, GroupCommit
 from portal.ingest.door import (
     SCHEMAS,
     Answer,
@@ -44,9 +40,10 @@ from portal.ingest.senders import Sender, TurnedAway, bearer, sender_of, unknown
 from portal.ingest.services import Checked, Result, store
 from portal.ingest.shedding import Load, raw_load
 from portal.ingest.tallies import waiting as counted
-from portal.ingest.writer import Writer
+from portal.ingest.writer import BUSY_AFTER_S, GroupCommit, Writer
 from portal.logs import during_request
 from portal.middleware.request_id import HEADER, given
+from wire.payloads import RAW_SAMPLES
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +77,7 @@ class Ingest:
         return self._commit.writer
 
     async def __call__(self, scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = headers_of(scope)
         with during_request(given(headers)) as request_id:
             answer = await self._answered(scope, headers, receive)
         if answer is None:
@@ -88,7 +85,7 @@ class Ingest:
         if answer.is_work and nudges.is_due:
             asyncio.get_running_loop().run_in_executor(None, nudges.arrived)
         counted.answered(SCHEMAS[scope["path"]], int(answer.status))
-        await _send(answer, request_id, send)
+        await send_answer(answer, request_id, send)
 
     async def _answered(
         self, scope: dict[str, Any], headers: dict[str, str], receive: Callable[..., Any]
@@ -189,7 +186,13 @@ def _fault() -> Answer:
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "This call failed because of an error in the portal.")
 
 
-async def _send(answer: Answer, request_id: str, send: Callable[..., Any]) -> None:
+def headers_of(scope: Mapping[str, Any]) -> dict[str, str]:
+    """The headers of a request, by their names in lower case."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+async def send_answer(answer: Any, request_id: str, send: Callable[..., Any]) -> None:
+    """Send the answer of the ingest, or of a call that logs, with the identifier of its request."""
     content = answer.content
     headers = {"Content-Type": answer.content_type, "Content-Length": str(len(content)), HEADER: request_id}
     headers |= answer.headers

@@ -1,8 +1,6 @@
 """From the bytes of a request or a file to single records, within limits; a body that is not JSON is rejected as a
 whole."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Iterator

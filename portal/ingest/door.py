@@ -1,7 +1,5 @@
 """One call of the ingest, whichever server received it: from its head and body to its answer."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +11,6 @@ import msgspec
 from django.conf import settings
 from django.utils import timezone
 
-from collector.wire import NODE_SUMMARY, RAW_SAMPLES
 from jobs.records import SCHEMA as JOB_RECORD
 from portal.ingest.body import BodyTooLarge, MalformedBody, gunzip, records
 from portal.ingest.senders import Sender, TurnedAway, kinds_for
@@ -23,6 +20,7 @@ from portal.ingest.tallies import waiting
 from portal.logs import type_of
 from portal.rate_limits import OWN_RUNS, count_call
 from portal.troubles import trouble
+from wire.payloads import NODE_SUMMARY, RAW_SAMPLES
 
 log = logging.getLogger(__name__)
 
@@ -138,8 +136,12 @@ def answer(outcome: Outcome, status: HTTPStatus) -> Answer:
 
 def problem(status: HTTPStatus, detail: str, headers: Mapping[str, str] | None = None, **more: Any) -> Answer:
     """One problem in the format of RFC 9457; `more` are additional members."""
-    members = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail, **more}
-    return Answer(status, members, headers or {})
+    return Answer(status, problem_members(status, detail, **more), headers or {})
+
+
+def problem_members(status: HTTPStatus, detail: str, **more: Any) -> dict[str, Any]:
+    """The members of a problem."""
+    return {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail, **more}
 
 
 def refusal(error: Exception) -> Answer | None:

@@ -1,7 +1,5 @@
 """Every wrong field of a rejected record, with its path; msgspec itself stops at the first one."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Who a secret belongs to, looked up in the database by one thread, and once for all calls that arrive together."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable
@@ -13,10 +11,10 @@ from django.conf import settings
 from django.db import close_old_connections, transaction
 from django.utils import timezone
 
-from metrics.selectors import token_digest
+from jobs.tokens.selectors import token_digest
 from portal.asgi_bodies import NoRoom
-from portal.ingest.commit import slow
 from portal.ingest.services import limit_statements
+from portal.ingest.writer import slow
 
 KEPT_S = 3.0
 """How long an answer is kept; a revoked token is rejected after this time."""

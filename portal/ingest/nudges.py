@@ -1,6 +1,7 @@
-"""Waking up the workers when something arrived: at most once a second, without delaying what arrives."""
+"""Waking up the workers when something arrived: at most once a second, without delaying what arrives.
 
-from __future__ import annotations
+By the name of the task: no step is imported where only payloads are received.
+"""
 
 import logging
 import time
@@ -8,14 +9,15 @@ import time
 from django.conf import settings
 from kombu.exceptions import OperationalError
 
-from portal.tasks import follow_up
+from portal.celery import application
+from portal.steps.step import OFTEN, RUN_STEPS
 
 GATHER_S = 1.0
 """Everything that arrives within this time is processed together."""
 
 EXPIRES_S = 30
 SILENT_S = 60.0
-"""How long an unreachable broker is not tried again; meanwhile the beat's sweeps do the work."""
+"""How long an unreachable broker is not tried again; meanwhile the beat wakes the workers."""
 
 log = logging.getLogger(__name__)
 
@@ -37,10 +39,10 @@ class Nudges:
             return
         self.next_at_s = time.monotonic() + GATHER_S
         try:
-            follow_up.apply_async(countdown=GATHER_S, expires=EXPIRES_S, retry=False)
+            application.send_task(RUN_STEPS, (OFTEN,), countdown=GATHER_S, expires=EXPIRES_S, retry=False)
         except (OperationalError, OSError):
             self.next_at_s = time.monotonic() + SILENT_S
-            log.warning("the broker is unreachable: workers find new data in their next sweep")
+            log.warning("the broker is unreachable: workers find new data when the beat wakes them")
 
 
 nudges = Nudges()

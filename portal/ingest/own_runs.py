@@ -1,7 +1,5 @@
 """Summaries that people send of their own runs: accepted only for their own runs, and marked as sent by them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
@@ -10,7 +8,6 @@ import msgspec
 from django.db import transaction
 from django.utils import timezone
 
-from collector.wire import NODE_SUMMARY
 from jobs import records as job_records
 from jobs.hostlist import short_name
 from jobs.models import Job, Project, User
@@ -24,6 +21,7 @@ from metrics.payloads import NodePayload
 from metrics.services import record_node_summary
 from portal.ingest.explain import Problem, explain
 from portal.ingest.services import Kind, Kinds
+from wire.payloads import NODE_SUMMARY
 
 NOT_KNOWN_YET = "required for a run that is not stored yet"
 ANOTHER_NAME = "differs from the account of this token"

@@ -4,8 +4,6 @@ The database is checked in a separate thread and over a separate connection: a c
 not delayed by any.
 """
 
-from __future__ import annotations
-
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 

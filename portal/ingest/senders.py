@@ -1,7 +1,5 @@
 """Who sends payloads, identified by a token: what they may send, and for whom."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,14 +9,18 @@ from typing import Any
 
 from django.conf import settings
 
-from collector.wire import NODE_SUMMARY
-from metrics.models import CollectorToken
-from metrics.selectors import collector_token, token_digest
+from jobs.hostlist import short_name
+from jobs.models import Token
+from jobs.records import JobRecord
+from jobs.tokens.models import PREFIXES
+from jobs.tokens.selectors import token_digest, valid_token
+from metrics.payloads import NodePayload
+from metrics.raw_samples import RawSamplesPayload
 from portal.ingest.explain import Problem
 from portal.ingest.own_runs import own_run_kinds
 from portal.ingest.services import KINDS, Kind
-from portal.ingest.token_reach import beyond_token
-from portal.sign_in.personal_tokens import SENDING_PREFIX, token_and_holder
+from portal.sign_in.personal_tokens import token_and_holder
+from wire.payloads import NODE_SUMMARY
 
 BEARER = {"WWW-Authenticate": "Bearer"}
 NOBODY = "Authentication credentials were not provided."
@@ -69,9 +71,9 @@ def sender_of(secret: str | None, now: datetime) -> Sender:
     """The sender with this secret. Raises TurnedAway."""
     if secret is None:
         raise TurnedAway(HTTPStatus.UNAUTHORIZED, NOBODY, BEARER)
-    if secret.startswith(SENDING_PREFIX):
+    if secret.startswith(PREFIXES[Token.Kind.SEND]):
         return _person(secret, now)
-    token = collector_token(secret)
+    token = valid_token(secret, [Token.Kind.COLLECTOR], now)
     if token is None:
         raise TurnedAway(HTTPStatus.UNAUTHORIZED, UNKNOWN, BEARER)
     return _collector(token)
@@ -84,7 +86,7 @@ def kinds_for(sender: Sender, schema: str) -> Mapping[str, Kind]:
     return {schema: sender.kinds[schema]}
 
 
-def _collector(token: CollectorToken) -> Sender:
+def _collector(token: Token) -> Sender:
     return Sender(str(token), KINDS, partial(beyond_token, token))
 
 
@@ -97,3 +99,17 @@ def _person(secret: str, now: datetime) -> Sender:
     token, holder = found
     kinds = {NODE_SUMMARY: own_run_kinds(holder)[NODE_SUMMARY]}
     return Sender(f"personal token {token.pk}", kinds, user_pk=holder.pk, records_max=OWN_SUMMARIES_MAX)
+
+
+def beyond_token(token: Token, record: NodePayload | RawSamplesPayload | JobRecord) -> list[Problem]:
+    """Why this token may not send this record; empty if it may. Nodes are compared by their short names.
+
+    A record that names no nodes must come with a token of the whole cluster.
+    """
+    found = []
+    if record.cluster != token.cluster:
+        found.append(("cluster", f"this token is valid for {token.cluster} only"))
+    path, nodes = ("nodes", record.nodes) if isinstance(record, JobRecord) else ("node", (record.node,))
+    if token.node and short_name(token.node) not in map(short_name, nodes):
+        found.append((path, f"this token is valid for {token.node} only"))
+    return found

@@ -1,7 +1,5 @@
 """Ingest: each record is checked and stored separately, so an invalid record does not affect the rest of its batch."""
 
-from __future__ import annotations
-
 import json
 import logging
 import math
@@ -18,7 +16,6 @@ import msgspec
 from django.db import DatabaseError, DataError, IntegrityError, OperationalError, connection, transaction
 from django.utils import timezone
 
-from collector.wire import NODE_SUMMARY, RAW_SAMPLES
 from jobs import records as job_records
 from jobs.runs.services import RecordConflict
 from jobs.services import record_job, record_jobs
@@ -27,6 +24,7 @@ from metrics.services import record_node_summaries, record_node_summary, record_
 from portal.ingest.body import Document, MalformedBody
 from portal.ingest.explain import PROBLEMS_MAX, Problem, explain, first_problem, non_finite
 from portal.troubles import trouble
+from wire.payloads import NODE_SUMMARY, RAW_SAMPLES
 
 log = logging.getLogger(__name__)
 

@@ -1,13 +1,11 @@
 """Whether raw windows are accepted at the moment: a portal under load rejects them first."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
 
-from analysis.selectors import waiting_runs
+from analysis.due.selectors import waiting_runs
 from metrics.selectors import raw_bytes_kept, raw_windows_since
 
 ARRIVALS = timedelta(minutes=1)

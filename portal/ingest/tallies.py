@@ -1,7 +1,5 @@
 """Counts of what arrives: calls by kind and answer, and what the collectors reported that they could not do."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
 from collections.abc import Sequence
@@ -9,7 +7,6 @@ from collections.abc import Sequence
 from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
 
-from collector.wire import NODE_SUMMARY
 from jobs.tallies.kinds import (
     BODY_BYTES,
     CALLS,
@@ -25,6 +22,7 @@ from jobs.tallies.services import add
 from metrics.payloads import NodePayload
 from metrics.selectors import failure_reason
 from portal.ingest.services import Checked, Outcome, Result
+from wire.payloads import NODE_SUMMARY
 
 REASONS_MAX = 50
 """A scraper keeps a series for each reason permanently, so reasons beyond this number are counted as one."""

@@ -1,8 +1,7 @@
 """Files that commands write where an operator names them."""
 
-from __future__ import annotations
-
 import os
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +20,23 @@ def write_file(name: str, content: bytes) -> None:
         Path(name).write_bytes(content)
     except OSError as error:
         raise CommandError(f"{name}: cannot be written: {error.strerror}") from error
+
+
+def write_to_standard_output(parts: Iterable[bytes]) -> None:
+    """Write parts as they are, to where the command prints."""
+    for part in parts:
+        sys.stdout.buffer.write(part)
+    sys.stdout.flush()
+
+
+def write_report(content: bytes, name: str | None, form: str) -> None:
+    """Write a report to the file of this name, or print it; CommandError for a PDF in a terminal."""
+    if name:
+        write_file(name, content)
+    elif form == "pdf" and sys.stdout.isatty():
+        raise CommandError("a PDF cannot be written to the terminal; name a file with -o")
+    else:
+        write_to_standard_output([content])
 
 
 def write_parts(name: str, parts: Iterable[bytes]) -> None:

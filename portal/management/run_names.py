@@ -1,7 +1,5 @@
 """Names of runs on the command line: `[CLUSTER/]JOBID[.ATTEMPT]`."""
 
-from __future__ import annotations
-
 import re
 
 from django.core.management.base import CommandError

@@ -4,19 +4,17 @@ PostgreSQL cannot store NUL in text and rejects each statement that has one as a
 which would be an error of the page. Bodies of the ingest are JSON: there each field is checked separately.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http import HTTPStatus
 
 from django.core.exceptions import BadRequest, SuspiciousOperation
-from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.multipartparser import MultiPartParserError
 from django.http.request import UnreadablePostError
 from django.views.defaults import bad_request
 
-from portal.api.problems import ProblemRenderer, problem
+from portal.api.problems import problem_answer
 from portal.ingest.door import SCHEMAS
 from portal.mlflow.answers import invalid, refusal
 
@@ -65,5 +63,4 @@ def _refusal(request: HttpRequest) -> HttpResponse:
         return HttpResponse(answer.content, answer.content_type, answer.status)
     if not request.path_info.startswith(OF_PROGRAMS):
         return bad_request(request, BadRequest(WHY))
-    said = problem(HTTPStatus.BAD_REQUEST, WHY).data
-    return JsonResponse(said, status=HTTPStatus.BAD_REQUEST, content_type=ProblemRenderer.media_type)
+    return problem_answer(HTTPStatus.BAD_REQUEST, WHY)

@@ -1,35 +1,39 @@
-"""A server that cannot work at the moment states this in plain words, to people as a page and to programs as a
-problem."""
+"""What is wrong in plain words, as a page for people and as a problem for programs.
 
-from __future__ import annotations
+A server that cannot work at the moment, an unknown address, and one that does not take this method.
+"""
 
 import logging
 import sys
 from collections.abc import Callable
 from http import HTTPStatus
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.template.loader import render_to_string
+from django.views.defaults import page_not_found
 from django.views.defaults import server_error as unforeseen
 
-from portal.api.problems import ProblemRenderer, problem
+from portal.api.problems import problem_answer
 from portal.ingest.door import RETRY_AFTER_S
 from portal.logs import type_of
 from portal.troubles import Trouble, trouble
 
-API = "/api/v1/"
+API, ANY_CALL = "/api/v1/", "/api/"
 
 logger = logging.getLogger(__name__)
 
 
-class OutagePage:
-    """503 in the portal's style instead of an error; the API's views answer themselves."""
+class ErrorPages:
+    """503 in the portal's style instead of an error, and a page with the way back for 405; the API answers itself."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        answer = self.get_response(request)
+        if isinstance(answer, HttpResponseNotAllowed) and not answer.content and not request.path.startswith(ANY_CALL):
+            answer.content = render_to_string("405.html", {"request": request})
+        return answer
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         found = trouble(error)
@@ -50,7 +54,13 @@ def _answer(request: HttpRequest, found: Trouble) -> HttpResponse:
     status = HTTPStatus.SERVICE_UNAVAILABLE
     again = {"Retry-After": str(RETRY_AFTER_S)}
     if request.path.startswith(API):
-        said = problem(status, found.sentence).data
-        return JsonResponse(said, status=status, content_type=ProblemRenderer.media_type, headers=again)
+        return problem_answer(status, found.sentence, again)
     page = render_to_string("503.html", {"sentence": found.sentence, "request": request})
     return HttpResponse(page, status=status, headers=again)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's handler for 404; where programs call, the answer is problem JSON."""
+    if not request.path.startswith(("/api/", "/webhooks/")):
+        return page_not_found(request, exception)
+    return problem_answer(HTTPStatus.NOT_FOUND, "There is no such call; /api/docs/ lists all calls.")

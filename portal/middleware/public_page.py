@@ -1,7 +1,5 @@
 """Middleware: the public page is the same for everybody, so that every cache may keep it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from django.conf import settings

@@ -1,7 +1,5 @@
 """Middleware: the reader's time zone and colours, as chosen in the settings or otherwise as the browser states."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import tzinfo
 from functools import cache

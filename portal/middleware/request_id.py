@@ -1,8 +1,6 @@
 """Middleware: each request has an identifier, in every line of the log that it causes and in the headers of its
 answer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from django.conf import settings

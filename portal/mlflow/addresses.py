@@ -1,10 +1,10 @@
 """The addresses of MLflow's clients: what they log to, with the job that a script states in it; pure."""
 
-from __future__ import annotations
-
 import re
 
-CLUSTER = r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})"
+from wire.names import SLUG
+
+CLUSTER = rf"(?P<cluster>{SLUG})"
 STATED = rf"(?:{CLUSTER}/)?(?P<job_id>[0-9]{{1,16}})"
 BASE = rf"mlflow/(?:j/+(?:{STATED}/)?)?"
 """A script states its job as j/JOBID/ or j/CLUSTER/JOBID/; outside of a job the variables of these parts are empty."""

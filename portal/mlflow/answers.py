@@ -4,8 +4,6 @@ Which codes and statuses change what a client does: 404 or 400 with RESOURCE_DOE
 of others it raises at 4xx, and tries again at 408, 429 and 5xx.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from enum import StrEnum

@@ -3,8 +3,6 @@
 Their addresses are `<experiment>/<run_id>/artifacts/<path>`, as `shown.artifact_uri` states them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from http import HTTPStatus

@@ -1,11 +1,10 @@
 """One call of a client, as what answers it needs it, and whose experiments and runs it is about."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from http import HTTPStatus
 
 from django.db.models import QuerySet
 
@@ -14,14 +13,25 @@ from jobs.experiments.rules import NoSuchExperiment, NoSuchRun
 from jobs.experiments.selectors import own_run, visible_experiments, visible_runs
 from jobs.experiments.services.experiments import named_experiment
 from jobs.experiments.services.runs import StatedJob
-from jobs.models import User
+from jobs.models import Token, User
+from jobs.tokens.models import PREFIXES
+from portal.ingest.senders import BEARER, TurnedAway, bearer
 from portal.mlflow.wire import Kind, read
+from portal.tracking.call import logging_person
 
 DEFAULT_ID, DEFAULT_NAME = "0", "Default"
 """Clients log to experiment 0 where their script names none; here each person has one of their own."""
 
 RUN_ID = re.compile(rf"[0-9a-f]{{{RUN_ID_LENGTH}}}")
 EXPERIMENT_ID = re.compile(r"[0-9]{1,18}")
+
+NO_TOKEN = (
+    f"Set MLFLOW_TRACKING_TOKEN to a token that logs runs ({PREFIXES[Token.Kind.RUNS]}…); you create it under Settings."
+)
+BASIC = (
+    "The client sent a user name and password in place of the token. Remove the entry of this host from ~/.netrc, "
+    "unset MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, and use an address without user name."
+)
 
 
 @dataclass(frozen=True)
@@ -76,3 +86,12 @@ def checked_id(run_id: str) -> str:
     if not RUN_ID.fullmatch(run_id):
         raise NoSuchRun
     return run_id
+
+
+def holder_of(authorization: str, now: datetime) -> User:
+    """The person whose token this header has: only one that logs runs is accepted, no session. Raises TurnedAway."""
+    secret = bearer(authorization)
+    if secret is None:
+        is_basic = authorization.lower().startswith("basic ")
+        raise TurnedAway(HTTPStatus.UNAUTHORIZED, BASIC if is_basic else NO_TOKEN, BEARER)
+    return logging_person(secret, now)

@@ -5,15 +5,13 @@ of column and its name, an operator, a number, a text or a list of texts. OR, pa
 it (MLflow's documentation, "Search Runs").
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from jobs.records import printable
 from portal.mlflow.answers import Refused, invalid
+from wire.safe_text import printable
 
 FILTER_LENGTH_MAX, CLAUSES_MAX, ORDERS_MAX = 5000, 50, 20
 

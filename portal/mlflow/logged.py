@@ -4,8 +4,6 @@ Reading, storing and answering are three steps, so that the calls of many script
 (`portal.tracking`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
@@ -14,12 +12,12 @@ from jobs.experiments.points import Point
 from jobs.experiments.rules import NotAccepted, is_timely, point_problems
 from jobs.experiments.services.points import LoggedCall
 from jobs.models import User
-from jobs.records import printable
 from portal.mlflow.addresses import LOGGED
 from portal.mlflow.answers import declined, done, invalid, problem
 from portal.mlflow.call import checked_id
 from portal.mlflow.wire import LogBatch, Metric, Text, milliseconds, read, texts_of
 from portal.tracking.call import Answer, Door, Read, Received
+from wire.safe_text import printable
 
 METRICS_MAX, TEXTS_MAX = 1000, 100
 """Of one batch; clients split what is more (`mlflow/utils/validation.py`)."""

@@ -1,7 +1,5 @@
 """Whether a value fits a comparison of a search, and the order of what was found; pure."""
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Sequence

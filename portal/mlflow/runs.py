@@ -1,25 +1,39 @@
-"""MLflow's calls about single runs and their metrics; what is logged again and again is in `logged`."""
-
-from __future__ import annotations
+"""MLflow's calls about experiments, single runs and their metrics; what is logged again and again is in `logged`."""
 
 from datetime import datetime
 from typing import Any
 
 from jobs.experiments.limits import TAG_LENGTH_MAX
 from jobs.experiments.models import ExperimentRun
-from jobs.experiments.selectors import began_at, digests_of, own_runs, series_of
+from jobs.experiments.rules import NoSuchExperiment, shown_name
+from jobs.experiments.selectors import began_at, digests_of, own_experiments, own_runs, series_of
+from jobs.experiments.services.experiments import change_experiment, delete_experiment, make_experiment
 from jobs.experiments.services.runs import RunChange, change_run, delete_run, remove_tag, start_run
 from jobs.experiments.status import OPEN_REPORTS, Reported
-from jobs.records import printable
+from portal.charts.logged_runs import json_number
 from portal.mlflow.answers import Code, Refused, invalid
 from portal.mlflow.call import DEFAULT_ID, Call, checked_id
-from portal.mlflow.pages import page_of
-from portal.mlflow.shown import info_of, run_shown
-from portal.mlflow.wire import CreateRun, History, OfRun, Text, UpdateRun, instant, number, texts_of
+from portal.mlflow.shown import experiment_shown, info_of, page_of, run_shown
+from portal.mlflow.wire import (
+    ByName,
+    CreateExperiment,
+    CreateRun,
+    ExperimentTag,
+    History,
+    OfExperiment,
+    OfRun,
+    Text,
+    UpdateRun,
+    instant,
+    texts_of,
+)
+from wire.safe_text import printable
 
 PARENT_TAG = "mlflow.parentRunId"
 HISTORY_MAX = 25_000
 """Points of one answer, as clients request them."""
+
+GONE = "What is deleted here is gone at once, and cannot be restored."
 
 
 def create_run(call: Call) -> dict[str, Any]:
@@ -91,7 +105,7 @@ def metric_history(call: Call) -> dict[str, Any]:
     metrics = [
         {
             "key": name,
-            "value": number(float(points.values[place])),
+            "value": json_number(float(points.values[place])),
             "timestamp": int(points.times_ms[place]),
             "step": int(points.steps[place]),
         }
@@ -118,3 +132,50 @@ def _end(run: ExperimentRun, ended_at: datetime, now: datetime) -> datetime:
     """When a run ended: not before it started, whatever the clocks of its nodes state."""
     is_sound = ended_at >= run.started_at or ended_at >= began_at(run)
     return ended_at if is_sound else max(now, run.started_at)
+
+
+def get_experiment_by_name(call: Call) -> dict[str, Any]:
+    """The caller's own experiment of this name: that of somebody else is another one."""
+    name = shown_name(call.read(ByName).experiment_name)
+    found = own_experiments(call.user).filter(name=name).first()
+    if found is None:
+        raise NoSuchExperiment
+    return {"experiment": experiment_shown(found)}
+
+
+def get_experiment(call: Call) -> dict[str, Any]:
+    """An experiment that the caller sees."""
+    return {"experiment": experiment_shown(call.seen_experiment(call.read(OfExperiment).experiment_id))}
+
+
+def create_experiment(call: Call) -> dict[str, Any]:
+    """A new experiment; RESOURCE_ALREADY_EXISTS makes the client read it again."""
+    sent = call.read(CreateExperiment)
+    made = make_experiment(call.user, sent.name, call.now, tags=texts_of(sent.tags, TAG_LENGTH_MAX, "tags"))
+    return {"experiment_id": str(made.pk)}
+
+
+def rename_experiment(call: Call) -> dict[str, Any]:
+    """An own experiment gets another name."""
+    sent = call.read(OfExperiment)
+    change_experiment(call.user, call.experiment_pk(sent.experiment_id), call.now, name=sent.new_name)
+    return {}
+
+
+def tag_experiment(call: Call) -> dict[str, Any]:
+    """An own experiment gets a tag."""
+    sent = call.read(ExperimentTag)
+    tags = texts_of([sent], TAG_LENGTH_MAX, "tags")
+    change_experiment(call.user, call.experiment_pk(sent.experiment_id), call.now, tags=tags)
+    return {}
+
+
+def remove_experiment(call: Call) -> dict[str, Any]:
+    """An own experiment is deleted with its runs."""
+    delete_experiment(call.user, call.experiment_pk(call.read(OfExperiment).experiment_id))
+    return {}
+
+
+def restore(call: Call) -> dict[str, Any]:
+    """Nothing can be restored, neither experiments nor runs."""
+    raise invalid(GONE)

@@ -5,8 +5,6 @@ metrics include what was not sorted into its series yet. Only the columns that a
 runs of the page are read as a whole afterwards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -19,13 +17,22 @@ from jobs.experiments.models import Experiment, ExperimentRun
 from jobs.experiments.points import Digest
 from jobs.experiments.rules import NAME_TAG
 from jobs.experiments.selectors import digests_of, own_experiments, visible_experiments, visible_runs
-from jobs.records import printable
 from portal.mlflow.call import DEFAULT_ID, DEFAULT_NAME, EXPERIMENT_ID, Call
 from portal.mlflow.grammar import EXPERIMENTS, RUNS, Clause, Kind, Name, Order, parsed_filter, parsed_orders
 from portal.mlflow.matching import sorted_by, test_of
-from portal.mlflow.pages import begin_of, next_page, page_of, size_of
-from portal.mlflow.shown import artifact_uri, experiment_shown, name_of, run_shown, status_of
+from portal.mlflow.shown import (
+    artifact_uri,
+    begin_of,
+    experiment_shown,
+    name_of,
+    next_page,
+    page_of,
+    run_shown,
+    size_of,
+    status_of,
+)
 from portal.mlflow.wire import Search, milliseconds
+from wire.safe_text import printable
 
 DELETED_ONLY = "DELETED_ONLY"
 RESULTS_MAX, RESULTS_DEFAULT = 50_000, 1000

@@ -1,20 +1,25 @@
-"""Experiments and runs as MLflow's clients read them."""
+"""Experiments and runs as MLflow's clients read them, and the pages of long answers."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 from jobs.experiments.models import Experiment, ExperimentRun
 from jobs.experiments.points import Digest
 from jobs.experiments.rules import NAME_TAG
 from jobs.experiments.status import Status
-from portal.mlflow.wire import milliseconds, number
+from portal.charts.logged_runs import json_number
+from portal.mlflow.answers import invalid
+from portal.mlflow.wire import milliseconds
 
 ACTIVE = "active"
 """What is deleted here is gone: nothing is ever in MLflow's other stage."""
 
 SHORT_ID_LENGTH = 8
+
+Found = TypeVar("Found")
+
+TOKEN = re.compile(r"[0-9]{1,9}")
 
 
 def experiment_shown(experiment: Experiment) -> dict[str, Any]:
@@ -33,7 +38,7 @@ def experiment_shown(experiment: Experiment) -> dict[str, Any]:
 def run_shown(run: ExperimentRun, digests: Mapping[str, Digest]) -> dict[str, Any]:
     """A run with its parameters, tags and the last value of each metric."""
     metrics = [
-        {"key": name, "value": number(last.last_value), "timestamp": last.last_ms, "step": last.last_step}
+        {"key": name, "value": json_number(last.last_value), "timestamp": last.last_ms, "step": last.last_step}
         for name, last in sorted(digests.items())
     ]
     tags = _texts({**run.tags, NAME_TAG: name_of(run)})
@@ -78,3 +83,41 @@ def artifact_root(experiment_pk: int) -> str:
 
 def _texts(texts: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"key": name, "value": value} for name, value in sorted(texts.items())]
+
+
+def page_of(
+    found: Sequence[Found], token: str | None, wanted: int | None, count_max: int
+) -> tuple[Sequence[Found], dict[str, str]]:
+    """The page that begins where the token states, and the members of an answer that name the next one.
+
+    Raises Refused.
+
+    >>> page_of("abcde", "2", 2, 10), page_of("abcde", "4", None, 10)
+    (('cd', {'next_page_token': '4'}), ('e', {}))
+    """
+    begin = begin_of(token)
+    end = begin + size_of(wanted, count_max)
+    return found[begin:end], next_page(end) if end < len(found) else {}
+
+
+def begin_of(token: str | None) -> int:
+    """The place that a token states. Raises Refused."""
+    if not token:
+        return 0
+    if not TOKEN.fullmatch(token):
+        raise invalid("The page token is not one that this portal gave.")
+    return int(token)
+
+
+def next_page(begin: int) -> dict[str, str]:
+    """The member of an answer that names the page that begins there."""
+    return {"next_page_token": str(begin)}
+
+
+def size_of(wanted: int | None, count_max: int) -> int:
+    """How many are in a page where a client wants this many. Raises Refused."""
+    if wanted is None:
+        return count_max
+    if wanted < 1:
+        raise invalid("max_results must be at least 1.")
+    return min(wanted, count_max)

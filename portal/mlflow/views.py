@@ -1,9 +1,11 @@
-"""The addresses of MLflow's clients below `/mlflow/`, and the page that the links lead through that clients print."""
+"""The addresses of MLflow's clients below `/mlflow/`, and the page that the links lead through that clients print.
 
-from __future__ import annotations
+Every call that is answered is in its table, but for what is logged again and again (`logged`).
+"""
 
 from collections.abc import Callable
 from http import HTTPMethod
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -14,16 +16,62 @@ from django.views.decorators.http import require_safe
 from jobs.experiments.limits import TEXT_BYTES_MAX
 from jobs.experiments.rules import job_number
 from jobs.experiments.services.runs import StatedJob
-from portal.mlflow.answers import Code, Refused, no_such_call, refusal
-from portal.mlflow.artifacts import NO_PARTS, download, keep, list_folder
-from portal.mlflow.call import Call
-from portal.mlflow.calls import answer
-from portal.mlflow.holder import holder_of
+from portal.mlflow.answers import Code, Refused, done, no_such_call, refusal
+from portal.mlflow.artifacts import NO_PARTS, download, keep, list_artifacts, list_folder
+from portal.mlflow.call import Call, holder_of
 from portal.mlflow.logged import LOGGED_CALLS, READERS
+from portal.mlflow.runs import (
+    create_experiment,
+    create_run,
+    delete_tag,
+    get_experiment,
+    get_experiment_by_name,
+    get_run,
+    log_inputs,
+    metric_history,
+    remove_experiment,
+    remove_run,
+    rename_experiment,
+    restore,
+    tag_experiment,
+    update_run,
+)
+from portal.mlflow.search import search_experiments, search_runs
 from portal.tracking.call import BODY_BYTES_MAX, Answer
 from portal.tracking.views import take
 
 CHUNK_BYTES = 2**16
+
+Answering = Callable[[Call], dict[str, Any]]
+
+READING: dict[str, Answering] = {
+    "experiments/get-by-name": get_experiment_by_name,
+    "experiments/get": get_experiment,
+    "runs/get": get_run,
+    "metrics/get-history": metric_history,
+    "artifacts/list": list_artifacts,
+}
+"""The calls with GET."""
+
+WRITING: dict[str, Answering] = {
+    "experiments/create": create_experiment,
+    "experiments/search": search_experiments,
+    "experiments/set-experiment-tag": tag_experiment,
+    "experiments/update": rename_experiment,
+    "experiments/delete": remove_experiment,
+    "experiments/restore": restore,
+    "runs/create": create_run,
+    "runs/update": update_run,
+    "runs/delete": remove_run,
+    "runs/restore": restore,
+    "runs/delete-tag": delete_tag,
+    "runs/log-inputs": log_inputs,
+    "runs/search": search_runs,
+}
+"""Those with POST."""
+
+
+BY_METHOD = {HTTPMethod.GET.value: READING, HTTPMethod.POST.value: WRITING}
 
 
 @require_safe
@@ -98,3 +146,11 @@ def _nothing_else(name: str) -> Answer:
     if name.startswith("api/2.0/mlflow-artifacts/mpu/"):
         raise Refused(Code.NOT_IMPLEMENTED, NO_PARTS)
     raise no_such_call(name)
+
+
+def answer(method: str, name: str, call: Call) -> Answer:
+    """The answer to a call. Raises Refused and NotAccepted."""
+    answering = BY_METHOD.get(method, {}).get(name)
+    if answering is None:
+        raise no_such_call(name)
+    return done(answering(call))

@@ -4,10 +4,7 @@ Clients send protocol buffers as JSON: unknown members are ignored, 64-bit numbe
 infinities are the strings "NaN", "Infinity" and "-Infinity" in both directions. Times are whole milliseconds.
 """
 
-from __future__ import annotations
-
 import json
-import math
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
@@ -15,9 +12,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from jobs.experiments.rules import NotAccepted, Problem, is_possible
-from jobs.records import printable
 from portal.mlflow.answers import invalid
 from portal.tracking.call import BODY_BYTES_MAX
+from wire.safe_text import printable
 
 MILLISECOND = timedelta(milliseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -180,17 +177,6 @@ def texts_of(found: Iterable[Text], length_max: int, path: str) -> dict[str, str
     if problems:
         raise NotAccepted(problems)
     return texts
-
-
-def number(value: float) -> float | str:
-    """A number of an answer.
-
-    >>> number(0.5), number(math.nan), number(-math.inf)
-    (0.5, 'NaN', '-Infinity')
-    """
-    if math.isfinite(value):
-        return value
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def milliseconds(at: datetime) -> int:

@@ -9,8 +9,6 @@ of them on purpose, lock out the rest, and there is nothing to guess: a code is 
 The cost of such a sign-in is limited instead; see `portal.sign_in.pending` and `portal.sign_in.provider`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import unicodedata
 from datetime import timedelta

@@ -4,8 +4,6 @@ The library checks neither issuer nor audience, matches people by e-mail, and tu
 server error. Every step that contacts the provider or trusts a token is replaced here.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import requests

@@ -4,8 +4,6 @@ The token is a personal token that reads or, with the scope `runs`, logs runs: l
 as every other. It is created when the program fetches it, not when the person approves, so its secret is never stored.
 """
 
-from __future__ import annotations
-
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,19 +14,19 @@ from django.utils.crypto import salted_hmac
 
 from jobs.device_sign_in.selectors import of_device, waiting_with
 from jobs.device_sign_in.services import begin, note_poll, spend
-from jobs.models import ApiToken, DeviceSignIn, User
-from jobs.records import printable
-from jobs.selectors import own_api_tokens
+from jobs.models import DeviceSignIn, Token, User
 from jobs.shown_text.joiners import can_be_seen
-from metrics.selectors import token_digest
-from portal.sign_in.personal_tokens import can_sign_in, issue_token
+from jobs.tokens.selectors import own_tokens, token_digest
+from jobs.tokens.services import issue_token
+from portal.sign_in.personal_tokens import can_sign_in
+from wire.safe_text import printable
 
 CLIENT_IDS = ("kaiku-cli",)
 """The programs that may begin a sign-in; they are public, so this is a name and no proof."""
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"  # RFC 8628, section 3.4
-SCOPE = ApiToken.Kind.READ.value
+SCOPE = Token.Kind.READ.value
 """Of a program that names none, and of a session of the portal."""
-SCOPES = (SCOPE, ApiToken.Kind.RUNS.value)
+SCOPES = (SCOPE, Token.Kind.RUNS.value)
 """What a program may request, one of them: the kind of its token."""
 LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 """RFC 8628, section 6.1: no vowels, so no words; upper case and no digits, so nothing to confuse."""
@@ -122,6 +120,6 @@ def _free_name(user: User, wanted: str, now: datetime) -> str:
     """The name, with a number if a valid token has it already: another machine may have the same host name."""
     # Two sign-ins of one person at once would otherwise choose the same name.
     User.objects.select_for_update().get(pk=user.pk)
-    taken = set(own_api_tokens(user).filter(expires_at__gt=now).values_list("name", flat=True))
+    taken = set(own_tokens(user).filter(expires_at__gt=now).values_list("name", flat=True))
     names = (wanted, *(f"{wanted} {number}" for number in range(2, len(taken) + 3)))
     return next(name for name in names if name not in taken)

@@ -4,8 +4,6 @@ OpenID Connect Core 1.0, sections 3.1.3.7 (ID token) and 5.3 (userinfo); Back-Ch
 token). No network access here.
 """
 
-from __future__ import annotations
-
 import hmac
 import time
 from collections.abc import Mapping

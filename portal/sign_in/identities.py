@@ -4,8 +4,6 @@ HMAC-SHA-256 with a key from SECRET_KEY, because subjects are names and addresse
 After a change of SECRET_KEY earlier digests no longer match.
 """
 
-from __future__ import annotations
-
 from django.utils.crypto import salted_hmac
 
 SID_LENGTH_MAX = 1024

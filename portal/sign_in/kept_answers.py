@@ -1,7 +1,5 @@
 """A provider's metadata, cached, so that a flood of requests here does not become a flood of requests there."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ Neither way is counted; see `portal.sign_in.attempts`. A request from the provid
 changes nothing: no session, no row, no call.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from datetime import timedelta
@@ -13,7 +11,7 @@ from http import HTTPStatus
 
 from django.conf import settings
 from django.contrib.auth import login, logout
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -26,12 +24,13 @@ from mozilla_django_oidc.utils import generate_code_challenge
 from jobs.models import User
 from jobs.sign_in.selectors import differs_in_case_only, has_account
 from jobs.sign_in.services import record_unknown_identity, remember_provider_session, sweep_sessions
+from portal.access import or_404
 from portal.sign_in.backend import NotLinked, ProviderBackend
 from portal.sign_in.id_tokens import IdentityRefused
 from portal.sign_in.identities import subject_digest
 from portal.sign_in.kept_answers import ProviderFault
 from portal.sign_in.pending import Pending, forget, pending, remember
-from portal.sign_in.provider import the_provider
+from portal.sign_in.provider import NO_PROVIDER, Provider, the_provider
 from portal.sign_in.views import UNLINKED
 
 ID_TOKEN = "oidc_id_token"  # noqa: S105  (the name of a session entry)
@@ -48,9 +47,7 @@ free_to_ask = threading.BoundedSemaphore(max(1, settings.PAGE_THREADS - 2))
 @require_GET
 def start_sign_in(request: HttpRequest) -> HttpResponse:
     """To the provider, with a state, a nonce and a PKCE challenge that only this browser knows."""
-    provider = settings.OIDC_PROVIDER
-    if provider is None:
-        raise Http404("This portal does not use a sign-in provider.")
+    provider: Provider = or_404(settings.OIDC_PROVIDER, NO_PROVIDER)
     state = get_random_string(32)
     begun = Pending(get_random_string(32), get_random_string(64), _following(request))
     query = {
@@ -83,14 +80,13 @@ def _following(request: HttpRequest) -> str:
 @require_GET
 def finish_sign_in(request: HttpRequest) -> HttpResponse:
     """Back from the provider; only an identity that a directory linked to an account gets a session."""
-    if settings.OIDC_PROVIDER is None:
-        raise Http404("This portal does not use a sign-in provider.")
+    provider: Provider = or_404(settings.OIDC_PROVIDER, NO_PROVIDER)
     state = request.GET.get("state", "")
     begun = pending(request, state)
     if begun is None:
         return failed(request, "cancelled" if request.GET.get("error") else "expired", HTTPStatus.BAD_REQUEST)
     # RFC 9207, section 2.4: an answer that names its issuer must name ours. Another answer does not end the sign-in.
-    if request.GET.get("iss", settings.OIDC_PROVIDER.issuer) != settings.OIDC_PROVIDER.issuer:
+    if request.GET.get("iss", provider.issuer) != provider.issuer:
         return _refused(request, IdentityRefused("the answer comes from another issuer"))
     if not request.GET.get("code") or request.GET.get("error"):
         answer = failed(request, "cancelled", HTTPStatus.BAD_REQUEST)

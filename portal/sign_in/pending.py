@@ -5,8 +5,6 @@ is valid only in its own browser, is sent only to the sign-in pages, and cannot 
 secret from its owner: state, nonce and PKCE verifier protect a browser against others.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass
 

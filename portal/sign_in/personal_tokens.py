@@ -1,52 +1,30 @@
-"""Personal tokens, to read, to send own runs or to log experiments: how they are created, and what for."""
+"""Personal tokens: who calls with one."""
 
-from __future__ import annotations
-
-import secrets
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import load_backend
 
-from jobs.accounts.services import record_token_use, store_api_token
-from jobs.models import ApiToken, User
-from jobs.selectors import api_token
-from metrics.selectors import token_digest
+from jobs.models import Token, User
+from jobs.tokens.models import PERSONAL, PREFIXES
+from jobs.tokens.selectors import valid_token
+from jobs.tokens.services import record_use
 
-PREFIX, SENDING_PREFIX, LOGGING_PREFIX, FEED_PREFIX = "kaiku_pat_", "kaiku_run_", "kaiku_log_", "kaiku_feed_"
-"""By this prefix a person, or a scanner of repositories, recognises what a lost secret gives access to."""
-PREFIXES = {
-    ApiToken.Kind.READ: PREFIX,
-    ApiToken.Kind.SEND: SENDING_PREFIX,
-    ApiToken.Kind.RUNS: LOGGING_PREFIX,
-    ApiToken.Kind.FEED: FEED_PREFIX,
-}
-SECRET_BYTES = 32
 TOKENS_MAX = 20
 
 
-def issue_token(
-    user: User, *, name: str, days: int, now: datetime, kind: ApiToken.Kind | str = ApiToken.Kind.READ
-) -> str:
-    """A new secret of this kind for this person, for this number of days; it is only returned here."""
-    secret = PREFIXES[ApiToken.Kind(kind)] + secrets.token_urlsafe(SECRET_BYTES)
-    until = now + timedelta(days=days)
-    store_api_token(user, name=name, kind=kind, digest=token_digest(secret), expires_at=until, now=now)
-    return secret
-
-
-def token_and_holder(secret: str, now: datetime) -> tuple[ApiToken, User] | None:
+def token_and_holder(secret: str, now: datetime) -> tuple[Token, User] | None:
     """The token with this secret and its owner; None also for a person who could not sign in at the moment."""
-    if not secret.startswith(tuple(PREFIXES.values())):
+    if not secret.startswith(tuple(PREFIXES[kind] for kind in PERSONAL)):
         return None
-    token = api_token(token_digest(secret), now)
+    token = valid_token(secret, PERSONAL, now)
     if token is None:
         return None
     holder: User | None = _backend().get_user(token.user_id)
     if holder is None:
         return None
-    record_token_use(token, now)
+    record_use(token, now)
     return token, holder
 
 

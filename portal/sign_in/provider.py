@@ -3,8 +3,6 @@
 The provider is contacted only when somebody signs in, so the portal starts and serves signed-in people without it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +19,7 @@ from portal.sign_in.kept_answers import KeptAnswers, ProviderFault
 # OpenID Connect Discovery 1.0, section 3; the last is RP-Initiated Logout 1.0, section 2.1.
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri", "end_session_endpoint")
 NEEDED = ENDPOINTS[:4]
+NO_PROVIDER = "This portal does not use a sign-in provider."
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 ANSWER_BYTES_MAX = 2**20
 """Size limit after unpacking; a provider's metadata, keys or answer about a person have some kilobytes."""

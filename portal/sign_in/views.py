@@ -1,7 +1,5 @@
 """The sign-in page: a button to the provider if one is configured, otherwise a form for local accounts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 `tests/deploy/test_monitoring.py` compares the limits with the rules in deploy/monitoring.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,27 +10,28 @@ from datetime import datetime
 from django.conf import settings
 from django.urls import reverse
 
+from analysis.months.kind import LATE
+from analysis.months.selectors import month_ends, overdue_s
 from analysis.predictions.calibration import promised_percent
 from analysis.predictions.quantities import Method, Quantity
-from analysis.site.selectors import month_ends
 from jobs.queue.selectors import fresh_since
-from portal.system.state import SystemState, seconds_since
-from portal.system.work_names import SWEEPS, set_aside, waiting
-from reports.numbers import counted, duration
+from portal.steps import all_steps
+from portal.system.state import LATELY, SystemState
+from portal.system.work_names import failing, waiting
 from reports.performance.targets.faults import Fault
 from reports.prediction_texts import METHODS, QUANTITIES
+from wire.numbers import counted, duration
 
 LATE_S = {"judgement": 1800, "report": 900, "mail": 3600, "export": 7200}
 """How long work of each kind may wait: a judgement also waits for its nodes, mail for a server that is restarted, and
 an export for its next round."""
 
-FLAGS_LATE_S = 86_400
-"""How long ago flags may have been checked last: one that is not raised is not seen, one that is not cleared stays."""
+STEPS_MISSED, STEP_LATE_S = 4, 900
+"""A step is late after so many of its periods, and this long besides."""
 
-MONTH_LATE_S = 14 * 86_400
-"""How long after its end a month may be open: the site closes it after 7 days, if its jobs are analysed and checked."""
+FAILING_S = 86_400
+"""How long work may fail that is always tried again, such as the closing of a month."""
 
-MONTHS_OF = {"site": "of the site", "policy": "of the policy export"}
 MONTH_ADVICE = (
     "A month is closed a day after the last of its jobs was analysed, and once its daily sums are up to date. "
     "Check what is late or failed here, and the log of the workers."
@@ -79,7 +78,7 @@ def concerns(state: SystemState) -> list[Concern]:
         *_parts(state),
         *_late(state),
         *_failed(state),
-        *_flags(state),
+        *_steps(state),
         *_months(state),
         *_directory(state),
         *_queues(state),
@@ -107,30 +106,41 @@ def _late(state: SystemState) -> Iterator[Concern]:
 
 
 def _failed(state: SystemState) -> Iterator[Concern]:
+    url = reverse("admin:jobs_workfailure_changelist")
     for failed in state.failed:
+        failing_s = (state.now - failed.since).total_seconds()
         if failed.is_aside:
-            url = reverse("admin:jobs_workfailure_changelist")
-            yield Concern(set_aside(failed.kind, failed.count), "Fix the cause, then retry.", failed.since, url)
-    for (sweep,), _ in state.rounds_failed:
-        what = SWEEPS.get(sweep, sweep)
-        yield Concern(f"Background work ended with an error within a day: {what}", "Check the log of the workers.")
+            yield Concern(failing(failed.kind, failed.count), "Fix the cause, then retry.", failed.since, url)
+        elif failing_s > FAILING_S:
+            title = failing(failed.kind, failed.count, f"failing for {duration(failing_s)}")
+            yield Concern(title, "It is tried again by itself. Fix the cause.", failed.since, url)
+    for step in all_steps.STEPS:
+        failed_at = state.steps_failed.get(step.name)
+        ended_at = state.steps_ended.get(step.name)
+        if failed_at and state.now - failed_at < LATELY and not (ended_at and ended_at > failed_at):
+            title = f"Background work ended with an error: {step.title}"
+            yield Concern(title, "All other steps continue. Check the log of the workers.", failed_at)
     if ("failed",) in state.messages:
         advice = "Check which messages failed, and what the mail server answered."
         url = f"{reverse('outbox')}?state=failed"
         yield Concern("Messages failed permanently within a day", advice, url=url)
 
 
-def _flags(state: SystemState) -> Iterator[Concern]:
-    checked_at = state.rounds.get("escalate")
-    if checked_at and (state.now - checked_at).total_seconds() > FLAGS_LATE_S:
-        waits = duration((state.now - checked_at).total_seconds())
-        yield Concern(f"Flags were last checked {waits} ago", WORK_ADVICE, checked_at)
+def _steps(state: SystemState) -> Iterator[Concern]:
+    """Steps that did not end without an error for long; without a worker, that is the problem."""
+    if any(part.is_wrong for part in state.parts if part.name == "worker"):
+        return
+    for step in all_steps.steps_in_use():
+        ended_at = state.steps_ended.get(step.name, state.now)
+        late_s = (state.now - ended_at).total_seconds()
+        if late_s > STEPS_MISSED * step.period_s + STEP_LATE_S:
+            yield Concern(f"Not done for {duration(late_s)}: {step.title}", WORK_ADVICE, ended_at)
 
 
 def _months(state: SystemState) -> Iterator[Concern]:
-    for figures, month in state.unclosed.items():
-        if seconds_since(month, state.now) > MONTH_LATE_S:
-            title = f"The figures {MONTHS_OF[figures]} for {month:%B %Y} are not closed"
+    for kind, month in state.unclosed:
+        if month and overdue_s(kind, month, state.now) > LATE.total_seconds():
+            title = f"The figures of {kind.title} for {month:%B %Y} are not closed"
             yield Concern(title, MONTH_ADVICE, month_ends(month)[1])
 
 

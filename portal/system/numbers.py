@@ -3,8 +3,6 @@
 `deploy/monitoring` has rules and a dashboard for them.
 """
 
-from __future__ import annotations
-
 import platform
 import time
 from collections import Counter
@@ -23,14 +21,15 @@ from prometheus_client.registry import Collector
 from analysis.cases.selectors import queue_by_state
 from analysis.cases.states import State
 from analysis.escalation.selectors import open_counts
+from analysis.months.selectors import overdue_s
 from analysis.outcomes.selectors import COUNTED_MAX, latest_statuses
 from analysis.silence.selectors import jobs_missing_summaries, silent_nodes
 from analysis.thresholds import RULES_VERSION
-from jobs.failures.selectors import failure_counts
 from jobs.imports.selectors import last_imports
 from jobs.processes.selectors import processes_there
-from jobs.tallies.kinds import KINDS, Count, Times, running_total
-from jobs.tallies.selectors import last_rounds, tallies
+from jobs.tallies.kinds import KINDS, STEP_FAILURES, Count, Times, running_total
+from jobs.tallies.selectors import steps_ended, tallies
+from portal.steps import all_steps
 from portal.system.readiness import UNKNOWN, UNUSED, Part, parts, trouble_of
 from portal.system.state import (
     DUE_MAX,
@@ -38,7 +37,7 @@ from portal.system.state import (
     data_directory,
     database_bytes,
     due_work,
-    seconds_since,
+    failed_work,
     silent_in_running_jobs,
     unclosed_months,
 )
@@ -75,6 +74,7 @@ def _rows(now: datetime) -> Iterator[Metric]:
     """Families from the database, each read when it is needed."""
     yield from _counted()
     yield from _work(now)
+    yield from _steps()
     yield from _missing(now)
     yield from _advice(now)
     what = "Webhooks by receiver and state; a failing one has not taken its last post"
@@ -100,7 +100,21 @@ def _work(now: datetime) -> Iterator[Metric]:
     oldest_s = {(each.kind,): each.oldest_s(now) for each in due}
     yield _gauge("kaiku_oldest_due_seconds", "How long the oldest of it has waited", ("kind",), oldest_s)
     what = "Background work that failed and waits for its next try or is set aside"
-    yield _gauge("kaiku_work_failures", what, ("kind", "state"), failure_counts())
+    failed = failed_work()
+    counts = {(each.kind, "set_aside" if each.is_aside else "waits"): each.count for each in failed}
+    yield _gauge("kaiku_work_failures", what, ("kind", "state"), counts)
+    since_s = {(each.kind,): (now - each.since).total_seconds() for each in failed if not each.is_aside}
+    what = "How long the oldest of it has failed that is still retried"
+    yield _gauge("kaiku_oldest_work_failure_seconds", what, ("kind",), since_s)
+
+
+def _steps() -> Iterator[Metric]:
+    periods_s = {(step.name,): step.period_s for step in all_steps.steps_in_use()}
+    yield _gauge("kaiku_step_period_seconds", "Interval of a step of background work", ("step",), periods_s)
+    outcomes = ("kaiku_step_ended_timestamp_seconds", "without"), ("kaiku_step_failed_timestamp_seconds", "with")
+    for (name, how), times in zip(outcomes, steps_ended(), strict=True):
+        at = {(step,): moment.timestamp() for step, moment in times.items()}
+        yield _gauge(name, f"When a step of background work last ended {how} an error", ("step",), at)
 
 
 def _missing(now: datetime) -> Iterator[Metric]:
@@ -126,18 +140,17 @@ def _advice(now: datetime) -> Iterator[Metric]:
     statuses = {(status,): count for status, count in latest_statuses().items()}
     what = f"What became of the latest advice, at most {COUNTED_MAX} recommendations"
     yield _gauge("kaiku_latest_advice", what, ("outcome",), statuses)
-    ended_at = {(sweep,): at.timestamp() for sweep, at in last_rounds().items()}
-    what = "When a round of background work last ended without an error"
-    yield _gauge("kaiku_sweep_ended_timestamp_seconds", what, ("sweep",), ended_at)
-    unclosed = unclosed_months(now)
-    open_s = {(each,): seconds_since(unclosed[each], now) if each in unclosed else 0.0 for each in ("site", "policy")}
-    what = "How long ago the oldest month ended whose figures could be closed and are not; 0 for none"
+    months = unclosed_months(now)
+    open_s = {(kind.code,): overdue_s(kind, month, now) if month else 0.0 for kind, month in months}
+    what = "For how long the oldest month could have been closed whose figures are not; 0 for none"
     yield _gauge("kaiku_unclosed_month_seconds", what, ("figures",), open_s)
 
 
 def _counted() -> Iterator[Metric]:
     """Everything counted since this portal started, over all its processes."""
     found = tallies()
+    # Prometheus sees no increase in a number that appears.
+    found[STEP_FAILURES.name] = {(step.name,): 0.0 for step in all_steps.STEPS} | found.get(STEP_FAILURES.name, {})
     for kind in KINDS:
         if isinstance(kind, Times):
             yield _histogram(kind, found.get(f"{kind.name}_class", {}), found.get(f"{kind.name}_sum", {}))

@@ -1,7 +1,5 @@
 """The components that Kaiku needs, each checked, and which of them this process requires."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ from jobs.models import Process
 from jobs.processes.selectors import THERE, last_seen_at
 from portal.beat_lease import LEASE
 from portal.troubles import FREE_BYTES_MIN, Trouble, present_trouble
-from reports.numbers import counted, duration
+from wire.numbers import counted, duration
 
 OK, UNKNOWN, UNUSED = "ok", "unknown", "not used"
 

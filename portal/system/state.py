@@ -1,7 +1,6 @@
 """What is late, failed or missing, read once for the page of administrators and for `/metrics`."""
 
-from __future__ import annotations
-
+import logging
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -9,31 +8,29 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.db.models import Count, Min, Q
 
 from analysis.exports.selectors import exports_waiting_since, refused_batch
 from analysis.models import ExportBatch, MethodRecord, SilentNode
-from analysis.policy import selectors as policy
+from analysis.months.kind import MonthKind
+from analysis.months.selectors import months_not_closed
 from analysis.predictions.selectors import methods_that_miss
 from analysis.selectors import waiting_since
-from analysis.silence.selectors import (
-    SilentRunningNode,
-    jobs_missing_summaries,
-    silent_nodes,
-    silent_running_nodes,
-)
-from analysis.site import selectors as site
-from jobs.failures.selectors import failures
+from analysis.silence.selectors import SilentRunningNode, jobs_missing_summaries, silent_nodes, silent_running_nodes
 from jobs.imports.selectors import directory_imports, last_imports
 from jobs.models import DirectoryImport, Process, QueueReading, Tally
 from jobs.processes.selectors import processes_there
 from jobs.queue.selectors import readings
-from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES, SWEEP_FAILURES
-from jobs.tallies.selectors import counted_since, last_rounds
+from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES
+from jobs.tallies.selectors import counted_since, steps_ended
+from jobs.work_queue.selectors import failures
+from portal.months import MONTHS
 from portal.system.readiness import Part, parts
 from reports.selectors import messages_waiting_since, reports_waiting_since
 from reports.webhooks.selectors import failing_webhooks
+
+log = logging.getLogger(__name__)
 
 DUE_MAX = 10_000
 """Work is counted up to this number; otherwise a scrape would take longer the more work there is."""
@@ -86,9 +83,9 @@ class SystemState:
     silent_count: int
     silent_running: list[SilentRunningNode]
     collectors: list[tuple[tuple[str, ...], Tally]]
-    rounds_failed: list[tuple[tuple[str, ...], Tally]]
-    rounds: dict[str, datetime]
-    unclosed: dict[str, date]
+    steps_ended: dict[str, datetime]
+    steps_failed: dict[str, datetime]
+    unclosed: list[tuple[MonthKind, date | None]]
     messages: dict[tuple[str, ...], Tally]
     imported: dict[str, datetime]
     last_import: DirectoryImport | None
@@ -106,19 +103,28 @@ def due_work(now: datetime) -> list[Due]:
     return [Due(kind, *waiting(now)) for kind, waiting in KINDS_OF_WORK.items()]
 
 
-def unclosed_months(now: datetime) -> dict[str, date]:
-    """The oldest month of the `site` and of the `policy` export that could be closed and is not; without those that
-    have none.
+def failed_work() -> list[Failed]:
+    """What failed, of each kind what is still retried and what was set aside."""
+    rows = failures().values("kind", is_aside=Q(set_aside_at__isnull=False)).order_by("kind", "is_aside")
+    return [Failed(**row) for row in rows.annotate(count=Count("pk"), since=Min("first_at"))]
 
-    A month that the site has not closed is none of the policy export.
+
+def unclosed_months(now: datetime) -> list[tuple[MonthKind, date | None]]:
+    """Of each kind the oldest month that could be closed and is not, None where there is none.
+
+    A kind whose months cannot be found is left out: its step fails with the same error, and is told of as such.
     """
-    months = {"site": site.months_not_closed(now), "policy": policy.months_not_closed()}
-    return {figures: min(found) for figures, found in months.items() if found}
-
-
-def seconds_since(month: date, now: datetime) -> float:
-    """How long ago a month ended."""
-    return (now - site.month_ends(month)[1]).total_seconds()
+    found: list[tuple[MonthKind, date | None]] = []
+    for kind in MONTHS:
+        try:
+            months = months_not_closed(kind, now)
+        except DatabaseError:
+            raise
+        except Exception as error:
+            log.warning("The months of %s cannot be found: %s", kind.title, type(error).__name__)
+            continue
+        found.append((kind, months[0] if months else None))
+    return found
 
 
 def silent_in_running_jobs(now: datetime) -> list[SilentRunningNode]:
@@ -147,20 +153,20 @@ def data_directory() -> tuple[int, int] | None:
 
 def system_state(now: datetime) -> SystemState:
     """Everything that the page of administrators shows. Raises DatabaseError if the database is unreachable."""
-    failed = failures().values("kind", is_aside=Q(set_aside_at__isnull=False)).order_by("kind", "is_aside")
     silent, day_ago = silent_nodes(now), now - LATELY
+    ended, failed = steps_ended()
     return SystemState(
         now=now,
         parts=parts(now),
         due=due_work(now),
-        failed=[Failed(**row) for row in failed.annotate(count=Count("pk"), since=Min("first_at"))],
+        failed=failed_work(),
         missing=jobs_missing_summaries(now),
         silent=list(silent[:SILENT_SHOWN]),
         silent_count=silent.count(),
         silent_running=silent_in_running_jobs(now),
         collectors=counted_since(COLLECTOR_FAILURES.name, day_ago)[:REASONS_SHOWN],
-        rounds_failed=counted_since(SWEEP_FAILURES.name, day_ago),
-        rounds=last_rounds(),
+        steps_ended=ended,
+        steps_failed=failed,
         unclosed=unclosed_months(now),
         messages=dict(counted_since(MESSAGES.name, day_ago)),
         imported=last_imports(now - IMPORTS_LOOKED_AT),

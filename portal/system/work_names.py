@@ -1,8 +1,7 @@
 """The kinds of background work as administrators read them: by what is counted."""
 
-from __future__ import annotations
-
-from reports.numbers import counted
+from portal.months import MONTHS
+from wire.numbers import counted
 
 DUE = {
     "judgement": "Ended jobs to analyse",
@@ -28,13 +27,10 @@ FAILED = {
     "early word": "Running job",
     "early mail to a person": "Mail about running jobs to a person",
     "words for a webhook": "Words for a webhook",
-    "month of advice": "Monthly figures of the advice",
-    "month of predictions": "Monthly figures of predictions",
-    "month of the site": "Monthly figures of the site",
-    "month of the policy export": "Monthly figures of the policy export",
-    "anonymised month": "Monthly rows for other sites",
+    "check of who waited": "Check of who waited for idle GPUs",
+    **{kind.work: kind.figures_title for kind in MONTHS},
 }
-"""By the kind of `jobs.failures.services.Work`."""
+"""By the kind of `jobs.work_queue.services.Work`."""
 
 COUNTED = {
     "judgement": ("job without analysis,", "jobs without analysis,"),
@@ -53,28 +49,10 @@ COUNTED = {
     "early word": ("running job that was not looked at,", "running jobs that were not looked at,"),
     "early mail to a person": ("person without mail about running jobs,", "people without mail about running jobs,"),
     "words for a webhook": ("webhook without its words,", "webhooks without their words,"),
-    "month of advice": ("month of the figures of advice", "months of the figures of advice"),
-    "month of predictions": ("month of the figures of predictions", "months of the figures of predictions"),
-    "month of the site": ("month of the site's figures", "months of the site's figures"),
-    "month of the policy export": ("month of the policy export", "months of the policy export"),
-    "anonymised month": ("anonymised month", "anonymised months"),
+    "check of who waited": ("job without a check of who waited,", "jobs without a check of who waited,"),
+    **{kind.work: (kind.work, f"months of {kind.title}") for kind in MONTHS},
 }
 """What one and several of them are called."""
-
-SWEEPS = {
-    "follow_up": "analysis, reports and sums",
-    "watch": "running jobs",
-    "deliver": "mail",
-    "escalate": "flags, the policy export and the rows for other sites",
-    "check_links": "link check",
-    "import_directory": "directory import",
-    "read_queue": "reading of the queue",
-    "expire": "deletion of old data",
-    "export": "export of runs",
-    "backtest_waits": "check of wait estimates",
-    "check_predictions": "check of predictions",
-}
-"""By the name of the task."""
 
 
 def waiting(kind: str, count: int) -> str:
@@ -90,13 +68,13 @@ def waiting(kind: str, count: int) -> str:
     return f"{counted(count, noun)} {verb} to be {end}"
 
 
-def set_aside(kind: str, count: int) -> str:
-    """How much of one kind failed too often to be retried.
+def failing(kind: str, count: int, how: str = "set aside after repeated failures") -> str:
+    """How much of one kind failed, and what became of it.
 
-    >>> set_aside("link check", 2)
-    '2 link checks set aside after repeated failures'
+    >>> failing("link check", 2), failing("roll-up", 1, "failing for 2 d")
+    ('2 link checks set aside after repeated failures', '1 project without new daily sums, failing for 2 d')
     """
     if kind == "mail to a person":
-        return f"Mail to {count:,} {'person' if count == 1 else 'people'} set aside after repeated failures"
+        return f"Mail to {count:,} {'person' if count == 1 else 'people'} {how}"
     one, several = COUNTED.get(kind, (f"piece of work ({kind})", f"pieces of work ({kind})"))
-    return f"{count:,} {one if count == 1 else several} set aside after repeated failures"
+    return f"{count:,} {one if count == 1 else several} {how}"

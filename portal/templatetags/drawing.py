@@ -1,8 +1,6 @@
 """Columns and tables of charts as markup, because a year has thousands of numbers and a template takes ten times as
 long."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from django import template

@@ -1,7 +1,5 @@
 """Terms that are explained where they stand: in a box that a click opens."""
 
-from __future__ import annotations
-
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString

@@ -1,7 +1,5 @@
 """Instants in templates: in the reader's time zone, which is shown beside them."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django import template

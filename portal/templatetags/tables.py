@@ -1,6 +1,6 @@
-"""Heads of tables in templates."""
+"""Heads and cells of tables in templates."""
 
-from __future__ import annotations
+from collections.abc import Iterable
 
 from django import template
 from django.utils.html import format_html, format_html_join
@@ -21,3 +21,15 @@ def columns(*names: str) -> SafeString:
     cells = ((' class="number"' if name.startswith(NUMBERS) else "", name.removeprefix(NUMBERS)) for name in names)
     classes = [(SafeString(numbers), name) for numbers, name in cells]
     return format_html("<thead><tr>{}</tr></thead>", format_html_join("", '<th scope="col"{}>{}</th>', classes))
+
+
+@register.filter
+def cells(values: Iterable[str]) -> SafeString:
+    """Each value in a cell of its own; the next cell, or the end of the row, closes it.
+
+    HTML lets authors omit the end tags, which would be a tenth of a page with a large table.
+
+    >>> cells(["48", "<b>"])
+    '<td>48<td>&lt;b&gt;'
+    """
+    return format_html_join("", "<td>{}", ((value,) for value in values))

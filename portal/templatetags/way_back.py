@@ -1,7 +1,5 @@
 """The link of an error page back to where somebody came from: a page of this site, or none."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 

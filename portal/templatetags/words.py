@@ -1,19 +1,20 @@
 """Numbers and names in templates, worded as in the reports."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from django import template
 
-from analysis.history.overview import ClassShare
+from analysis.history.sums import ClassShare
 from analysis.models import Feedback, JobEfficiency
 from jobs.models import Job
 from portal.charts.columns import Rect
-from reports import measured_part, numbers
+from portal.charts.logged_runs import metric_number, rate_number, shown
+from reports import numbers
 from reports.mail.digest import Silence
+from reports.request_diff import copied, is_whole
 from reports.services.links import finding_anchor
 from reports.wording import TITLES
+from wire import numbers as common_numbers
 
 MINUS = "\N{MINUS SIGN}"
 register = template.Library()
@@ -31,10 +32,13 @@ DELIVERY_REASONS = {
     "interrupted_twice": "delivery unconfirmed twice; may have arrived",
 }
 
-register.filter("duration", numbers.duration)
-register.filter("hours", numbers.hours)
+register.filter("duration", common_numbers.duration)
+register.filter("hours", common_numbers.hours)
 register.filter("rate", numbers.rate)
 register.filter("finding_anchor", finding_anchor)
+register.filter("copied", copied)
+register.filter("metric_name", shown)
+register.filter("is_whole", is_whole)
 
 
 @register.filter
@@ -46,13 +50,13 @@ def finding_title(code: str) -> str:
 @register.filter
 def percent(value: float | None) -> str:
     """A busy percent whose number and sign stay on one line."""
-    return numbers.unbroken(numbers.percent(value))
+    return numbers.unbroken(common_numbers.percent(value))
 
 
 @register.filter
 def to_the_minute(seconds: float) -> str:
     """A duration in whole minutes, on one line."""
-    return numbers.to_the_minute(seconds).replace(" ", numbers.NO_BREAK)
+    return numbers.to_the_minute(seconds).replace(" ", common_numbers.NO_BREAK)
 
 
 @register.filter
@@ -66,7 +70,7 @@ def measured_on(judged: JobEfficiency, run: Job) -> str:
     """What part of a run its judgement rests on: "1 of 4 nodes"."""
     nodes, missing = run.node_count, judged.missing_nodes
     known = None if nodes is None or missing is None else nodes - missing
-    return numbers.unbroken(measured_part.measured_on(judged.coverage_fraction, known, nodes))
+    return numbers.unbroken(numbers.measured_on(judged.coverage_fraction, known, nodes))
 
 
 @register.filter
@@ -112,7 +116,7 @@ def about_hours(value: float) -> str:
     >>> about_hours(104.6), about_hours(6.24)
     ('105', '6.24')
     """
-    return f"{value:,.0f}" if value >= 10 else numbers.hours(value)
+    return f"{value:,.0f}" if value >= 10 else common_numbers.hours(value)
 
 
 @register.filter
@@ -123,3 +127,15 @@ def points(change: float | None) -> str:
     ('+1.2 points', '−0.5 points', '+0.0 points', '')
     """
     return "" if change is None else f"{round(change, 1) + 0.0:+.1f} points".replace("-", MINUS)
+
+
+@register.filter(name="metric_number")
+def shown_number(value: object) -> str:
+    """A value of a metric; a dash for what is not there."""
+    return metric_number(value if isinstance(value, int | float) else None)
+
+
+@register.filter(name="progress_rate")
+def shown_rate(value: object) -> str:
+    """A rate or a cost; a dash for what is not there."""
+    return rate_number(value if isinstance(value, int | float) else None)

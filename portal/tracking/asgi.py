@@ -4,8 +4,6 @@ Under pressure a call is thinned, not refused: a script that is asked to wait st
 does not answer is it asked to try again.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,17 +14,25 @@ from django.utils import timezone
 from jobs.experiments.services.points import LoggedCall
 from jobs.models import User
 from portal.asgi_bodies import Bodies, Gone, discard
-from portal.ingest.asgi import INLINE_BYTES
-from portal.ingest.commit import GroupCommit
+from portal.ingest.asgi import INLINE_BYTES, headers_of, send_answer
 from portal.ingest.look_ups import LookUps
 from portal.ingest.senders import TurnedAway, bearer
 from portal.ingest.tallies import waiting as counted
+from portal.ingest.writer import GroupCommit
 from portal.logs import during_request
-from portal.middleware.request_id import HEADER, given
+from portal.middleware.request_id import given
 from portal.mlflow.logged import LOGGED_CALLS
-from portal.tracking.call import BODY_BYTES_MAX, Answer, Door, Read, Received, lighter, unpacked
-from portal.tracking.errors import answer_to
-from portal.tracking.holders import logging_person
+from portal.tracking.call import (
+    BODY_BYTES_MAX,
+    Answer,
+    Door,
+    Read,
+    Received,
+    answer_to,
+    lighter,
+    logging_person,
+    unpacked,
+)
 from portal.tracking.own_points import OWN_POINTS
 from portal.tracking.services import store_calls
 from portal.tracking.uploads import Uploads
@@ -66,7 +72,7 @@ class Tracking:
         with during_request(given(headers)) as request_id:
             answer = await self._uploads.answered(headers, address, receive)
         if answer is not None:
-            await _send(answer, request_id, send)
+            await send_answer(answer, request_id, send)
 
     async def __call__(
         self,
@@ -82,7 +88,7 @@ class Tracking:
             answer = await self._answered(door, named, headers, receive)
         if answer is not None:
             counted.logged(int(answer.status))
-            await _send(answer, request_id, send)
+            await send_answer(answer, request_id, send)
 
     async def _answered(
         self, door: Door, named: Mapping[str, str | None], headers: dict[str, str], receive: Callable[..., Any]
@@ -124,16 +130,3 @@ class Tracking:
         if isinstance(why, Exception):
             raise why
         counted.points(len(call.points), call.thinned)
-
-
-def headers_of(scope: Mapping[str, Any]) -> dict[str, str]:
-    """The headers of a request, by their names in lower case."""
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-
-
-async def _send(answer: Answer, request_id: str, send: Callable[..., Any]) -> None:
-    headers = {"Content-Type": answer.content_type, "Content-Length": str(len(answer.content)), HEADER: request_id}
-    encoded = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-    encoded += [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers.items()]
-    await send({"type": "http.response.start", "status": int(answer.status), "headers": encoded})
-    await send({"type": "http.response.body", "body": answer.content})

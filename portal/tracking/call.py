@@ -1,11 +1,10 @@
 """One call of a script that logs points, whichever server received it: from its head and body to its answer.
 
 A `Door` is one kind of such calls: the portal's own (`portal.tracking.own_points`), or one of MLflow's. It reads a body
-without the database, and puts the outcome into the words of its protocol.
+without the database, and puts the outcome into the words of its protocol, also why a call cannot be stored.
 """
 
-from __future__ import annotations
-
+import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,11 +14,29 @@ from http import HTTPStatus
 from jobs.experiments.points import thinned_call
 from jobs.experiments.rules import NotAccepted
 from jobs.experiments.services.points import LoggedCall
-from jobs.models import User
-from portal.ingest.body import MalformedBody, gunzip
+from jobs.models import Token, User
+from jobs.tokens.models import PERSONAL, PREFIXES
+from portal.asgi_bodies import BodyPastLimit, NoRoom, TooSlow
+from portal.ingest.body import BodyTooLarge, MalformedBody, gunzip
+from portal.ingest.door import RETRY_AFTER_S
+from portal.ingest.senders import BEARER, ENDED, NOBODY, TurnedAway
+from portal.ingest.writer import BUSY_AFTER_S
+from portal.logs import type_of
+from portal.sign_in.personal_tokens import token_and_holder
+from portal.troubles import trouble
 
 BODY_BYTES_MAX = 2**20
 """As MLflow's clients expect of their server (facts of the protocol: 1 MB a batch)."""
+
+OTHER_TOKEN = (
+    f"This call takes a token that logs experiments ({PREFIXES[Token.Kind.RUNS]}…), created under Settings, API tokens."
+)
+
+FULL = "Too much is waiting to be stored. Please try again later."
+FAULT = "This call failed because of an error in the portal."
+SLOW_BODY = "The body did not arrive in time."
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -80,3 +97,37 @@ def unpacked(body: bytes, headers: Mapping[str, str]) -> bytes:
     if encoding != "gzip":
         raise MalformedBody("This Content-Encoding is not supported; use gzip.")
     return gunzip(body, BODY_BYTES_MAX)
+
+
+def logging_person(secret: str | None, now: datetime) -> User:
+    """The person whose token this is. Raises TurnedAway."""
+    if secret is None:
+        raise TurnedAway(HTTPStatus.UNAUTHORIZED, NOBODY, BEARER)
+    if secret.startswith(tuple(PREFIXES[kind] for kind in PERSONAL if kind != Token.Kind.RUNS)):
+        raise TurnedAway(HTTPStatus.FORBIDDEN, OTHER_TOKEN)
+    found = token_and_holder(secret, now)
+    if found is None:
+        raise TurnedAway(HTTPStatus.UNAUTHORIZED, ENDED, BEARER)
+    return found[1]
+
+
+def answer_to(door: Door, error: Exception) -> Answer:
+    """The answer to a call that failed so; what nobody expects is logged."""
+    if isinstance(error, NotAccepted):
+        return door.declined(error)
+    if isinstance(error, TurnedAway):
+        return door.problem(error.status, error.why, error.headers)
+    if isinstance(error, BodyPastLimit | BodyTooLarge):
+        return door.problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error), {})
+    if isinstance(error, MalformedBody):
+        return door.problem(HTTPStatus.BAD_REQUEST, str(error), {})
+    if isinstance(error, TooSlow):
+        return door.problem(HTTPStatus.REQUEST_TIMEOUT, SLOW_BODY, {})
+    if isinstance(error, NoRoom):
+        return door.problem(HTTPStatus.SERVICE_UNAVAILABLE, FULL, {"Retry-After": str(BUSY_AFTER_S)})
+    found = trouble(error)
+    if found is None:
+        log.error("a call of a script failed", exc_info=error)
+        return door.problem(HTTPStatus.INTERNAL_SERVER_ERROR, FAULT, {})
+    log.error("%s: %s", found.status, type_of(error))
+    return door.problem(HTTPStatus.SERVICE_UNAVAILABLE, found.sentence, {"Retry-After": str(RETRY_AFTER_S)})

@@ -3,8 +3,6 @@
 A point that cannot be stored is named with its index, and does not affect the others.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping
@@ -18,9 +16,9 @@ import msgspec
 from jobs.experiments.points import Point
 from jobs.experiments.rules import NoSuchRun, NotAccepted, Problem, is_timely, point_problems
 from jobs.experiments.services.points import LoggedCall
-from jobs.records import printable
-from portal.ingest.door import JSON, PROBLEM
+from portal.ingest.door import JSON, PROBLEM, problem_members
 from portal.tracking.call import Answer, Door, Read, Received
+from wire.safe_text import printable
 
 POINTS_MAX = 10_000
 EXPLAINED_MAX = 100
@@ -94,8 +92,7 @@ def declined(error: NotAccepted) -> Answer:
 
 def problem(status: HTTPStatus, why: str, headers: Mapping[str, str], **more: Any) -> Answer:
     """A problem in the format of RFC 9457."""
-    members = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": why, **more}
-    return Answer(status, msgspec.json.encode(members), PROBLEM, headers)
+    return Answer(status, msgspec.json.encode(problem_members(status, why, **more)), PROBLEM, headers)
 
 
 OWN_POINTS = Door(re.compile(r"/api/v1/runs/(?P<run_id>[0-9a-f]{32})/metrics/?"), read, said, declined, problem)

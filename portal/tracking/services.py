@@ -1,7 +1,5 @@
 """Storing calls of scripts together, and one by one for servers that run the portal as plain WSGI."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 

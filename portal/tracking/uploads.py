@@ -3,8 +3,6 @@
 A client that is refused raises in the middle of a training, so every upload to an own run is answered as done.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
@@ -22,10 +20,8 @@ from portal.ingest.senders import TurnedAway
 from portal.mlflow.addresses import UPLOADED
 from portal.mlflow.answers import problem, refusal
 from portal.mlflow.artifacts import keep
-from portal.mlflow.call import Call
-from portal.mlflow.holder import holder_of
-from portal.tracking.call import Answer
-from portal.tracking.errors import FAULT, SLOW_BODY
+from portal.mlflow.call import Call, holder_of
+from portal.tracking.call import FAULT, SLOW_BODY, Answer
 
 QUIET_S = 30.0
 """An upload is given up when nothing of it arrives for so long; as a whole it may take any time."""

@@ -1,16 +1,12 @@
 """The same calls for servers that run the portal as plain WSGI: each call is stored in its own transaction."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from portal.ingest.body import BodyTooLarge
 from portal.ingest.senders import bearer
-from portal.tracking.call import BODY_BYTES_MAX, Answer, Door, Received, unpacked
-from portal.tracking.errors import answer_to
-from portal.tracking.holders import logging_person
+from portal.tracking.call import BODY_BYTES_MAX, Answer, Door, Received, answer_to, logging_person, unpacked
 from portal.tracking.services import store_calls
 
 

@@ -1,7 +1,5 @@
 """The tables of what people want to hear of jobs that still run, and which word is in which message."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from analysis.models import EarlyWord

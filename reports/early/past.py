@@ -1,14 +1,12 @@
 """What the report of an ended job states about the early words of its time; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from analysis.early.findings import EarlyCode
 from analysis.early.won import PastWord, Won, won
 from analysis.facts import JobFacts
-from reports.numbers import duration, hours
+from wire.numbers import duration, hours
 
 WERE: dict[str, str] = {
     EarlyCode.ALL_GPUS_IDLE.value: "no GPU of the job was doing anything",

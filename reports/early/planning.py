@@ -4,14 +4,13 @@ All words of one reader share a message. While that waits, it takes the words th
 has no message left wait for the next day.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import date, datetime, time, timedelta, tzinfo
 from enum import StrEnum
 
-from reports.early.nights import morning_after
+NIGHT_FROM, NIGHT_UNTIL = time(22), time(7)
+"""No mail by the clock of its reader, unless they want it."""
 
 MAILS_A_DAY_MAX = 3
 """So many messages about running jobs one person gets on one day; chosen by Kaiku so that each of them is read."""
@@ -76,7 +75,6 @@ def plan_messages(
     zone: tzinfo,
     *,
     at_night: bool,
-    a_day_max: int = MAILS_A_DAY_MAX,
 ) -> list[EarlyMessage]:
     """What to do with the words now: at most one message, and what is not repeated; the others keep waiting."""
     told = tuple(word for word in words if word.about in past.told)
@@ -85,6 +83,22 @@ def plan_messages(
     due_at = now if at_night else morning_after(now, zone) or now
     if fresh and past.waiting is not None:
         planned.append(EarlyMessage(fresh, delivery_pk=past.waiting))
-    elif fresh and past.a_day.get(due_at.astimezone(zone).date(), 0) < a_day_max:
+    elif fresh and past.a_day.get(due_at.astimezone(zone).date(), 0) < MAILS_A_DAY_MAX:
         planned.append(EarlyMessage(fresh, due_at=due_at))
     return planned
+
+
+def morning_after(now: datetime, zone: tzinfo) -> datetime | None:
+    """When the night that now is in ends there; None in the day.
+
+    >>> from datetime import UTC
+    >>> print(morning_after(datetime(2026, 11, 20, 23, 30, tzinfo=UTC), UTC))
+    2026-11-21 07:00:00+00:00
+    >>> print(morning_after(datetime(2026, 11, 20, 12, 0, tzinfo=UTC), UTC))
+    None
+    """
+    local = now.astimezone(zone)
+    if NIGHT_UNTIL <= local.time() < NIGHT_FROM:
+        return None
+    day = local.date() + timedelta(days=local.time() >= NIGHT_FROM)
+    return datetime.combine(day, NIGHT_UNTIL, tzinfo=zone)

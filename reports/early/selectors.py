@@ -1,7 +1,5 @@
 """Reading early words for the channels: which hold, whose they are, and what their reader chose."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta, tzinfo

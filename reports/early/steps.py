@@ -1,21 +1,110 @@
-"""Where to look first at a running job, in words with the exact command; pure."""
+"""Where to look first at a running job, in words with the exact command for this job; pure.
 
-from __future__ import annotations
+Sources: srun(1) for `--overlap`, `--jobid` and `-w`; sstat(1); scontrol(1); py-spy's README. Job ids and node names
+come from other machines: what does not match a strict pattern is in no command.
+"""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from analysis.early.findings import EarlyCode
-from reports.early.commands import (
-    Place,
-    inside,
-    memory_of_steps,
-    output_file,
-    processes,
-    python_stacks,
-    time_left,
-)
+
+JOB_ID_MAX = 2**32
+NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9][A-Za-z0-9-]{0,62}){0,4}")
+OWN_PYTHONS = 'for pid in $(pgrep -u "$USER" python); do py-spy dump --pid "$pid"; done'
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where to look: a running job, and the node of it; `node` is empty in a job on one node."""
+
+    job_id: int
+    node: str = ""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether commands can be stated for it."""
+        return isinstance(self.job_id, int) and 0 < self.job_id < JOB_ID_MAX
+
+
+def place(job_id: int, nodes: tuple[str, ...], node: str) -> Place:
+    """The node of a job on several nodes, the first one where `node` is none of them.
+
+    >>> place(7, ("nid005002", "nid005003"), "nid005003"), place(7, ("nid005002",), "nid005002").node
+    (Place(job_id=7, node='nid005003'), '')
+    >>> place(7, ("a", "b; rm"), "b; rm").node
+    'a'
+    """
+    if len(nodes) < 2:
+        return Place(job_id)
+    usable = [name for name in nodes if NODE.fullmatch(name)]
+    return Place(job_id, node if node in usable else usable[0] if usable else "")
+
+
+def inside(where: Place, program: str) -> str:
+    """A program within the job, beside what runs there.
+
+    >>> inside(Place(7, "nid005002"), "rocm-smi")
+    'srun --overlap --jobid=7 --nodes=1 --ntasks=1 -w nid005002 --pty rocm-smi'
+    """
+    on = f" -w {where.node}" if where.node else ""
+    return f"srun --overlap --jobid={where.job_id} --nodes=1 --ntasks=1{on} --pty {program}"
+
+
+def python_stacks(where: Place) -> str:
+    """What each Python process of the user does on the node.
+
+    >>> python_stacks(Place(7)).partition("--pty ")[2]
+    'bash -c \\'for pid in $(pgrep -u "$USER" python); do py-spy dump --pid "$pid"; done\\''
+    """
+    return inside(where, f"bash -c '{OWN_PYTHONS}'")
+
+
+def processes(where: Place, sort: str) -> str:
+    """The user's processes on the node, those with the most memory (`rss`) or cpu time (`pcpu`) first.
+
+    >>> processes(Place(7), "rss").partition("--pty ")[2]
+    'bash -c \\'ps -u "$USER" -o pid,pcpu,rss,comm --sort=-rss | head -n 20\\''
+    """
+    return inside(where, f"bash -c 'ps -u \"$USER\" -o pid,pcpu,rss,comm --sort=-{sort} | head -n 20'")
+
+
+def output_file(where: Place) -> str:
+    """Where the output file of the job is.
+
+    >>> output_file(Place(7))
+    'scontrol show job 7 | grep StdOut'
+    """
+    return f"scontrol show job {where.job_id} | grep StdOut"
+
+
+def time_left(where: Place) -> str:
+    """Run time, limit and end of the job.
+
+    >>> time_left(Place(7))
+    "scontrol show job 7 | grep -E 'RunTime|EndTime'"
+    """
+    return f"scontrol show job {where.job_id} | grep -E 'RunTime|EndTime'"
+
+
+def memory_of_steps(where: Place) -> str:
+    """The highest memory of each step so far, and where.
+
+    >>> memory_of_steps(Place(7))
+    'sstat --allsteps --jobs=7 --format=JobID,MaxRSS,MaxRSSNode,AveRSS'
+    """
+    return f"sstat --allsteps --jobs={where.job_id} --format=JobID,MaxRSS,MaxRSSNode,AveRSS"
+
+
+def end(where: Place) -> str:
+    """What ends the job.
+
+    >>> end(Place(7))
+    'scancel 7'
+    """
+    return f"scancel {where.job_id}"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """An early word as every channel gives it, and what a message about some of them is called; pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +8,8 @@ from typing import Any
 from analysis.early.findings import EarlyCode
 from reports.early.wording import EarlyText
 from reports.mail.view import calm
-from reports.numbers import counted, to_the_minute
+from reports.numbers import to_the_minute
+from wire.numbers import counted
 
 NAME_LENGTH_MAX = 60
 
@@ -89,42 +88,22 @@ def first_jobs(words: Sequence[ToldWord], jobs_max: int) -> tuple[list[ToldWord]
     return [word for word in words if word.key in shown], len(keys) - len(shown)
 
 
-def _all_gpus_idle(word: ToldWord, seen: Mapping[str, Any]) -> str:
-    return f"{counted(seen['gpus'], 'GPU')} of {word.job} idle for {to_the_minute(seen['idle_s'])}"
-
-
-def _cpu_only(word: ToldWord, seen: Mapping[str, Any]) -> str:
-    return f"{counted(seen['gpus'], 'GPU')} of {word.job} not used for {to_the_minute(seen['idle_s'])}"
-
-
-def _some_gpus_unused(word: ToldWord, seen: Mapping[str, Any]) -> str:
-    return f"{seen['unused_gpus']:,} of {counted(seen['gpus'], 'GPU')} of {word.job} not used"
-
-
-def _spinning(word: ToldWord, seen: Mapping[str, Any]) -> str:
-    if "flat_s" in seen:
-        return f"No step of {word.job} for {to_the_minute(seen['flat_s'])}"
-    return f"GPUs of {word.job} probably wait, for {to_the_minute(seen['spinning_s'])}"
-
-
-def _gpu_memory_full(word: ToldWord, _: Mapping[str, Any]) -> str:
-    return f"GPU memory of {word.job} nearly full"
-
-
-def _host_memory_filling(word: ToldWord, _: Mapping[str, Any]) -> str:
-    return f"Host memory of {word.job} will probably run out"
-
-
-def _limit_too_short(word: ToldWord, _: Mapping[str, Any]) -> str:
-    return f"Time limit of {word.job} probably too short"
-
-
 AMOUNTS: Mapping[EarlyCode, Callable[[ToldWord, Mapping[str, Any]], str]] = {
-    EarlyCode.ALL_GPUS_IDLE: _all_gpus_idle,
-    EarlyCode.CPU_ONLY: _cpu_only,
-    EarlyCode.SOME_GPUS_UNUSED: _some_gpus_unused,
-    EarlyCode.SPINNING: _spinning,
-    EarlyCode.GPU_MEMORY_FULL: _gpu_memory_full,
-    EarlyCode.HOST_MEMORY_FILLING: _host_memory_filling,
-    EarlyCode.LIMIT_TOO_SHORT: _limit_too_short,
+    EarlyCode.ALL_GPUS_IDLE: lambda word, seen: (
+        f"{counted(seen['gpus'], 'GPU')} of {word.job} idle for {to_the_minute(seen['idle_s'])}"
+    ),
+    EarlyCode.CPU_ONLY: lambda word, seen: (
+        f"{counted(seen['gpus'], 'GPU')} of {word.job} not used for {to_the_minute(seen['idle_s'])}"
+    ),
+    EarlyCode.SOME_GPUS_UNUSED: lambda word, seen: (
+        f"{seen['unused_gpus']:,} of {counted(seen['gpus'], 'GPU')} of {word.job} not used"
+    ),
+    EarlyCode.SPINNING: lambda word, seen: (
+        f"No step of {word.job} for {to_the_minute(seen['flat_s'])}"
+        if "flat_s" in seen
+        else f"GPUs of {word.job} probably wait, for {to_the_minute(seen['spinning_s'])}"
+    ),
+    EarlyCode.GPU_MEMORY_FULL: lambda word, _: f"GPU memory of {word.job} nearly full",
+    EarlyCode.HOST_MEMORY_FILLING: lambda word, _: f"Host memory of {word.job} will probably run out",
+    EarlyCode.LIMIT_TOO_SHORT: lambda word, _: f"Time limit of {word.job} probably too short",
 }

@@ -3,18 +3,17 @@
 One value for mail, page, terminal, feed and webhooks. It advises: nothing is ever cancelled by Kaiku.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from analysis.early.findings import EarlyCode
-from reports.early.commands import end, place
-from reports.early.steps import Step, steps_of
-from reports.numbers import counted, duration, gigabytes, hours, instant, percent, share, to_the_minute
+from jobs.shown_text.joiners import shortened
+from reports.early.steps import Step, end, place, steps_of
+from reports.numbers import instant, share, to_the_minute
 from reports.vendor import tools_of
+from wire.numbers import counted, duration, gigabytes, hours, percent
 
 Evidence = Mapping[str, Any]
 
@@ -187,21 +186,20 @@ def _cost(code: EarlyCode, job: EarlyJob) -> tuple[str, ...]:
 def _possibility(code: EarlyCode, job: EarlyJob, command: str) -> Step:
     """What could be done, only as a possibility."""
     if job.is_interactive and code is EarlyCode.ALL_GPUS_IDLE:
-        return Step(
+        said = (
             "If you no longer need the session, you can end it from the page or terminal where you started it, or with"
-            " this command. If you do, keep it: nothing is ended for you.",
-            command,
+            " this command. If you do, keep it: nothing is ended for you."
         )
-    if code in (EarlyCode.HOST_MEMORY_FILLING, EarlyCode.GPU_MEMORY_FULL, EarlyCode.LIMIT_TOO_SHORT):
-        return Step(
+    elif code in (EarlyCode.HOST_MEMORY_FILLING, EarlyCode.GPU_MEMORY_FULL, EarlyCode.LIMIT_TOO_SHORT):
+        said = (
             "If its results would be lost, you can end the job and start it again with another request. This is your"
-            " decision: nothing is cancelled for you.",
-            command,
+            " decision: nothing is cancelled for you."
         )
-    return Step(
-        "If the job does not do what you want, you can end it. This is your decision: nothing is cancelled for you.",
-        command,
-    )
+    else:
+        said = (
+            "If the job does not do what you want, you can end it. This is your decision: nothing is cancelled for you."
+        )
+    return Step(said, command)
 
 
 def _measured(seen: Evidence, job: EarlyJob) -> tuple[str, ...]:
@@ -247,5 +245,4 @@ def _between(low_s: float, high_s: float) -> str:
 
 def _shown(text: str) -> str:
     """A name or list within a line, not longer than people read."""
-    line = " ".join(str(text).split())
-    return line if len(line) <= GPUS_SHOWN_MAX else f"{line[: GPUS_SHOWN_MAX - 1]}…"
+    return shortened(" ".join(str(text).split()), GPUS_SHOWN_MAX)

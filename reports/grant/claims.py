@@ -1,20 +1,15 @@
 """CO2e and money of a period: what the site's factors make of its energy and GPU-hours."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import TypeVar
 
-from jobs.site_factors import GPU_HOUR, KWH, Cost, Emission, valid_on
+from jobs.site_factors import GPU_HOUR, KWH, Cost, Emission, F, valid_on
 
 GRAMS_PER_KG = 1000
 HOURS_WITH_TWO_DIGITS = 10.0
-
-F = TypeVar("F", Emission, Cost)
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,6 @@ matplotlib alone; the same report gives the same bytes. The colours differ for c
 a table of the report has the sums of the classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import date
 from io import BytesIO
@@ -17,9 +15,9 @@ from matplotlib.figure import Figure
 from analysis.efficiency import EfficiencyClass
 from reports.figures import ACCENT, DRAWING, FREE, INK, METADATA, MUTED, Margins
 from reports.grant.report import GrantReport
-from reports.numbers import hours
-from reports.sections import CLASS_NAMES
 from reports.svg import page_svg
+from wire.classes import CLASS_NAMES
+from wire.numbers import hours
 
 SIZE_IN = (7.2, 1.85)
 FILLS = {

@@ -3,8 +3,6 @@
 All its renderings (page, PDF, CSV, JSON) show this value. It names no person and no work unless its reader chose names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime

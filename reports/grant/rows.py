@@ -1,7 +1,5 @@
 """A grant report as the rows of a table for spreadsheets: one number a row, with its unit and its period before."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from datetime import UTC, datetime

@@ -3,8 +3,6 @@
 Every report costs a fixed number of queries. Whose runs they are a `Scope` says, which the caller has checked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -15,12 +13,7 @@ from django.db.models import Count, Q
 from analysis.history.open_savings import WorkSaving
 from analysis.history.periods import Period
 from analysis.history.run_sums import Days, RunSums
-from analysis.history.selectors import (
-    listed,
-    members_of,
-    savings_of_works,
-    told_by_owners,
-)
+from analysis.history.selectors import listed, members_of, savings_of_works, told_by_owners
 from analysis.outcomes.selectors import KindSums, saved_in, sums_by_kind
 from analysis.rollups.selectors import Part, days_of, project_part, site_zone, sums_by_work
 from jobs.hardware import site
@@ -113,12 +106,8 @@ def grant_report(scope: Scope, span: Span, now: datetime, *, with_names: bool = 
 
 
 def _use(scope: Scope, total: RunSums, period: Period, now: datetime) -> Use:
-    return use_of(total, _works(scope.part, period), _ended(scope, period, now))
-
-
-def _works(part: Part, period: Period) -> int:
-    """How many works with a name of their own ran."""
-    return sum(1 for key in sums_by_work(part, period) if key)
+    named_works = sum(1 for key in sums_by_work(scope.part, period) if key)
+    return use_of(total, named_works, _ended(scope, period, now))
 
 
 def _ended(scope: Scope, period: Period, now: datetime) -> Ended | None:

@@ -1,10 +1,7 @@
-"""A grant report as a file: JSON, CSV, or an accessible PDF by the way of the job reports."""
-
-from __future__ import annotations
+"""A grant report as a page, and as an accessible PDF by the way of the job reports."""
 
 from typing import Any
 
-import msgspec
 from django.template.loader import render_to_string
 from django.utils.safestring import mark_safe
 
@@ -48,8 +45,3 @@ def grant_pdf(report: GrantReport) -> bytes:
         "style": mark_safe(file_style()),  # noqa: S308 (see the line above)
     }
     return html_pdf(render_to_string("reports/grant_report.html", shown(report) | about))
-
-
-def grant_json(report: GrantReport) -> bytes:
-    """The value as it is."""
-    return msgspec.json.format(msgspec.json.encode(report), indent=2)

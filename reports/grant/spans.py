@@ -1,19 +1,17 @@
 """The days that a grant report is about: from a first to a last one, which both belong to it."""
 
-from __future__ import annotations
-
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 
 from analysis.history.periods import DAILY_UP_TO_DAYS, Period
+from jobs.records import YEARS
 
 DAY = timedelta(days=1)
 DAYS_MAX = 3660
 """Ten years: longer than any allocation."""
 
 MONTHS_A_YEAR, MONTHS_A_QUARTER = 12, 3
-YEARS = range(2000, 2100)
 
 
 class SpanError(ValueError):
@@ -102,14 +100,12 @@ def before(span: Span, today: date) -> Span:
     >>> before(Span(date(2026, 10, 5), date(2026, 10, 6)), date(2026, 12, 1)).text
     '3 October 2026 – 4 October 2026'
     """
-    earlier = months(span.first, -_whole_months(span)) if _whole_months(span) else _days_before(span)
+    whole = _whole_months(span)
+    as_many_days = Span(span.first - timedelta(days=span.days), span.first - DAY)
+    earlier = months(span.first, -whole) if whole else as_many_days
     if span.first <= today < span.last:
         return Span(earlier.first, min(earlier.last, earlier.first + (today - span.first)))
     return earlier
-
-
-def _days_before(span: Span) -> Span:
-    return Span(span.first - timedelta(days=span.days), span.first - DAY)
 
 
 def _whole_months(span: Span) -> int:

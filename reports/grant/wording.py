@@ -1,15 +1,14 @@
 """What a grant report states in words and tables, the same on the page and in the PDF."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reports.grant.claims import Claim
 from reports.grant.report import AdviceKind, Allocation, GrantReport, Use
 from reports.grant.spans import Span, day_text
-from reports.numbers import counted, hours, instant, percent, share, unbroken
-from reports.sections import CLASS_NAMES
+from reports.numbers import instant, share, unbroken
+from wire.classes import CLASS_NAMES
+from wire.numbers import counted, hours, percent
 
 NONE = "–"
 KINDS = {"gpus": "GPUs", "host_memory": "Host memory", "cores": "CPU cores", "walltime": "Time limit"}
@@ -125,7 +124,7 @@ def _lines(use: Use) -> Iterator[tuple[str, str]]:
     yield "Works with a name", f"{use.works:,}"
     yield "Mean GPU use, weighted by GPU-hours", percent(use.mean_use_percent)
     yield "Median GPU use of the jobs", percent(use.median_use_percent)
-    yield "GPU-hours whose use was measured", NONE if use.measured_fraction is None else share(use.measured_fraction)
+    yield "GPU-hours whose use was measured", _fraction(use.measured_fraction)
     unused = "" if use.unused_fraction is None else f" ({share(use.unused_fraction)})"
     yield "Unused GPU-hours", f"{hours(use.unused_gpu_hours)}{unused}"
     yield "Potential savings by the advice, GPU-hours", hours(use.potential_gpu_hours)
@@ -209,7 +208,12 @@ def _kind(row: AdviceKind) -> tuple[str, ...]:
 
 def _open(report: GrantReport) -> Table:
     rows = tuple(
-        (row.name or f"Work {number}", f"{row.jobs:,}", _gpus(row.advised_gpus), hours(row.gpu_hours))
+        (
+            row.name or f"Work {number}",
+            f"{row.jobs:,}",
+            " or ".join(map(str, row.advised_gpus)) or NONE,
+            hours(row.gpu_hours),
+        )
         for number, row in enumerate(report.open_savings, 1)
     )
     notes = ["Advice that no later run of the same work followed in this period."]
@@ -217,10 +221,6 @@ def _open(report: GrantReport) -> Table:
         notes.append(f"Of the latest {report.open_savings_of_latest:,} jobs.")
     head = ("Work", "Jobs", "GPUs advised", "Potential savings, GPU-hours")
     return Table("open", "Biggest savings still open", head, rows, tuple(notes))
-
-
-def _gpus(advised: Sequence[int]) -> str:
-    return " or ".join(map(str, advised)) or NONE
 
 
 def _members(report: GrantReport) -> Table:

@@ -4,26 +4,26 @@ Nothing is read, sent or written here. A group is one job, or all waiting tasks 
 message.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import TypeVar
 
 from analysis.efficiency import EfficiencyClass
+from wire.classes import FROM_PERCENT
 
 SERIES_GAP = timedelta(hours=6)
 """Crashed runs of one work that follow each other within this are reported once, as a series."""
 
-CLASS_ORDER = (
-    EfficiencyClass.EFFICIENT,
-    EfficiencyClass.ACCEPTABLE,
-    EfficiencyClass.INEFFICIENT,
-    EfficiencyClass.WASTED,
-)
+CLASS_ORDER = tuple(map(EfficiencyClass, FROM_PERCENT))
 """From the best class to the worst; UNKNOWN has no place in it."""
+
+About = tuple[tuple[str, int] | None, tuple[str, str] | None, datetime]
+"""What the tasks of one array share, what the crashed runs of one work share, and when a run ended."""
+
+Item = TypeVar("Item")
 
 
 class Frequency(StrEnum):
@@ -45,25 +45,15 @@ class Silence(StrEnum):
     NOTHING_TO_TELL = "not_told_alone"
 
 
-@dataclass(frozen=True)
-class Rules:
-    """The waiting times of mail, from the end of a job; chosen by Kaiku to send few messages, not set by LUMI."""
-
-    gather: Mapping[Frequency, timedelta] = field(
-        default_factory=lambda: {
-            Frequency.IMMEDIATE: timedelta(0),
-            Frequency.DAILY: timedelta(minutes=15),
-            Frequency.WEEKLY: timedelta(days=7),
-        }
-    )
-    pause: timedelta = timedelta(days=1)
-    array_quiet: timedelta = timedelta(hours=1)
-    array_longest: timedelta = timedelta(days=1)
-    companion_longest: timedelta = timedelta(days=7)
-    news_longest: timedelta = timedelta(days=14)
-
-
-RULES = Rules()
+GATHER = {
+    Frequency.IMMEDIATE: timedelta(0),
+    Frequency.DAILY: timedelta(minutes=15),
+    Frequency.WEEKLY: timedelta(days=7),
+}
+PAUSE = timedelta(days=1)
+ARRAY_QUIET, ARRAY_LONGEST = timedelta(hours=1), timedelta(days=1)
+COMPANION_LONGEST, NEWS_LONGEST = timedelta(days=7), timedelta(days=14)
+"""The waiting times of mail, from the end of a job; chosen by Kaiku to send few messages, not set by LUMI."""
 
 
 @dataclass(frozen=True)
@@ -154,41 +144,58 @@ def is_heard(item: Waiting, minimum: EfficiencyClass) -> bool:
     return told is not None and CLASS_ORDER.index(told) >= CLASS_ORDER.index(minimum)
 
 
-def silence(item: Waiting, choices: Choices, now: datetime, rules: Rules = RULES) -> Silence | None:
+def silence(item: Waiting, choices: Choices, now: datetime) -> Silence | None:
     """Why this report will never be mailed, or None while it may be."""
     if item.allocated_gpus == 0:
         return Silence.NO_GPU
     frequency = choices.frequency_of(item.project_pk)
     if frequency is Frequency.OFF:
         return Silence.OFF
-    if item.reported_at - item.ended_at > rules.news_longest:
+    if item.reported_at - item.ended_at > NEWS_LONGEST:
         return Silence.OLD
     if not item.is_telling:
-        is_late = now - item.reported_at >= rules.companion_longest
+        is_late = now - item.reported_at >= COMPANION_LONGEST
         return Silence.NOTHING_TO_TELL if is_late or frequency is Frequency.IMMEDIATE else None
     return None if is_heard(item, choices.minimum_class) else Silence.ABOVE_MINIMUM
 
 
-def plan(waiting: Iterable[Waiting], choices: Choices, past: Past, now: datetime, rules: Rules = RULES) -> Plan:
+def plan(waiting: Iterable[Waiting], choices: Choices, past: Past, now: datetime) -> Plan:
     """The messages that are due for one person, and the reports that are not mailed."""
     withheld: dict[Silence, list[int]] = defaultdict(list)
     kept = []
     for item in sorted(waiting, key=lambda item: (item.ended_at, item.report_pk)):
-        reason = silence(item, choices, now, rules)
+        reason = silence(item, choices, now)
         if reason is None:
             kept.append(item)
         else:
             withheld[reason].append(item.report_pk)
     channels: dict[Frequency, list[Group]] = defaultdict(list)
-    for group in _groups(kept, choices, past, rules):
+    for group in _groups(kept, choices, past):
         channels[group.frequency].append(group)
     messages = [
         Message(Frequency.IMMEDIATE, group.report_pks)
         for group in channels.pop(Frequency.IMMEDIATE, [])
         if group.settled_at <= now
     ]
-    messages += _paced(channels, past, now, rules)
+    messages += _paced(channels, past, now)
     return Plan(tuple(messages), tuple(Withheld(reason, tuple(pks)) for reason, pks in withheld.items()))
+
+
+def grouped(items: Iterable[Item], about: Callable[[Item], About]) -> list[list[Item]]:
+    """Runs as jobs, arrays and series of crashes, in their order."""
+    found: dict[object, list[Item]] = {}
+    open_series: dict[tuple[str, str], tuple[list[Item], datetime]] = {}
+    for place, item in enumerate(items):
+        array, series, ended_at = about(item)
+        before = open_series.get(series) if series else None
+        if before is not None and ended_at - before[1] <= SERIES_GAP:
+            group = before[0]
+        else:
+            group = found.setdefault(array or place, [])
+        group.append(item)
+        if series:
+            open_series[series] = group, ended_at
+    return list(found.values())
 
 
 @dataclass(frozen=True)
@@ -212,44 +219,33 @@ class Group:
         return tuple(item.report_pk for item in self.items)
 
 
-def _groups(items: list[Waiting], choices: Choices, past: Past, rules: Rules) -> list[Group]:
-    found: dict[object, list[Waiting]] = defaultdict(list)
-    open_series: dict[tuple[str, str], list[Waiting]] = {}
-    for item in items:
-        before = open_series.get(item.series) if item.series else None
-        if before is not None and item.ended_at - before[-1].ended_at <= SERIES_GAP:
-            before.append(item)
-            continue
-        found[item.array or item.report_pk].append(item)
-        if item.series:
-            open_series[item.series] = found[item.report_pk]
+def _groups(items: list[Waiting], choices: Choices, past: Past) -> list[Group]:
     return [
-        Group(choices.frequency_of(members[0].project_pk), tuple(members), _settled_at(members, past, rules))
-        for members in found.values()
+        Group(choices.frequency_of(members[0].project_pk), tuple(members), _settled_at(members, past))
+        for members in grouped(items, lambda item: (item.array, item.series, item.ended_at))
     ]
 
 
-def _settled_at(members: list[Waiting], past: Past, rules: Rules) -> datetime:
+def _settled_at(members: list[Waiting], past: Past) -> datetime:
     """A job at once; an array or a series when none of it ended for a while, at most a day after its first end."""
     oldest, newest = min(item.ended_at for item in members), max(item.ended_at for item in members)
     array = members[0].array
     if array is None and len(members) == 1:
         return oldest
-    settled = min(newest + rules.array_quiet, oldest + rules.array_longest)
+    settled = min(newest + ARRAY_QUIET, oldest + ARRAY_LONGEST)
     told = past.arrays_told_at.get(array) if array else None
-    return settled if told is None else max(settled, told + rules.pause)
+    return settled if told is None else max(settled, told + PAUSE)
 
 
-def _paced(channels: Mapping[Frequency, list[Group]], past: Past, now: datetime, rules: Rules) -> list[Message]:
+def _paced(channels: Mapping[Frequency, list[Group]], past: Past, now: datetime) -> list[Message]:
     """At most one daily or weekly message: with what is due go all other settled groups of the same frequencies."""
-    if past.has_open_message or (past.last_message_at is not None and now < past.last_message_at + rules.pause):
+    if past.has_open_message or (past.last_message_at is not None and now < past.last_message_at + PAUSE):
         return []
     due = [
         frequency
         for frequency, groups in channels.items()
         if any(
-            group.is_telling and max(group.settled_at, group.oldest_at + rules.gather[frequency]) <= now
-            for group in groups
+            group.is_telling and max(group.settled_at, group.oldest_at + GATHER[frequency]) <= now for group in groups
         )
     ]
     if not due:

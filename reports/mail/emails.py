@@ -1,10 +1,9 @@
 """The only way to send mail: one letter with its headers, and handing it to the mail server."""
 
-from __future__ import annotations
-
 import smtplib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from email.mime.image import MIMEImage
 from email.utils import parseaddr
 from typing import Any, cast
@@ -14,8 +13,8 @@ from django.core.mail import EmailMultiAlternatives, SafeMIMEMultipart, get_conn
 from django.core.mail.backends.base import BaseEmailBackend
 from django.core.mail.backends.smtp import EmailBackend
 
-from jobs.records import printable
-from reports.retries import REASON_LENGTH_MAX, is_permanent
+from jobs.work_queue.outbox.rules import REASON_LENGTH_MAX
+from wire.safe_text import printable
 
 LINE_LENGTH_MAX = 998  # RFC 5322, section 2.1.1
 SERVICE_NOT_AVAILABLE = 421  # RFC 5321, section 3.8: the server closes the connection
@@ -35,6 +34,22 @@ class MailError(Exception):
         self.is_permanent = is_permanent
         self.is_connection = is_connection
         self.is_in_doubt = is_in_doubt
+
+
+class LetGo(Exception):
+    """The row does not belong to this worker any more."""
+
+
+class NotWanted(Exception):
+    """This message is not to be sent; the text is the reason as the outbox keeps it."""
+
+
+class NotNow(Exception):
+    """This message is to be sent later."""
+
+    def __init__(self, until: datetime) -> None:
+        super().__init__(f"not before {until.isoformat()}")
+        self.until = until
 
 
 class Unanswered(smtplib.SMTPServerDisconnected):
@@ -152,3 +167,12 @@ def _refused(code: int, said: bytes | str) -> MailError:
 
 def _text(said: bytes | str) -> str:
     return said.decode(errors="replace") if isinstance(said, bytes) else said
+
+
+def is_permanent(code: int) -> bool:
+    """Whether an SMTP reply means that trying again is useless (RFC 5321, section 4.2.1).
+
+    >>> is_permanent(550), is_permanent(451), is_permanent(0)
+    (True, False, False)
+    """
+    return 500 <= code <= 599

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from jobs.records import printable_lines
 from jobs.shown_text.joiners import without_stray_marks
+from wire.safe_text import printable_lines
 
 SUBJECT_LENGTH_MAX, TEXT_LENGTH_MAX = 150, 4000
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")

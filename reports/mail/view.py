@@ -1,8 +1,5 @@
 """The content of a message as plain values: its subject, and one entry for each job or array. Nothing is sent here."""
 
-from __future__ import annotations
-
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,23 +9,22 @@ from analysis.efficiency import EfficiencyClass
 from analysis.findings import FindingCode
 from reports.ending import COMPLETED, SHORT_JOB, is_crash, label
 from reports.job_report import JobReport
-from reports.mail.digest import SERIES_GAP, is_better
-from reports.numbers import counted, duration, hours, percent
+from reports.mail.digest import grouped, is_better
 from reports.request_diff import REPLACE, DiffLine, is_whole
-from reports.sections import CLASS_NAMES, NO_CAUSES, NOT_JUDGED, class_name, css_class, suggested_request
+from reports.sections import NO_CAUSES, class_name, css_class, judged_name, suggested_request
 from reports.text import diff_text, wrapped
+from wire.classes import CLASS_NAMES
+from wire.numbers import counted, duration, hours, percent
+from wire.safe_text import REPLACED, printable
 
 SUGGESTED = "Suggested request"
 NAME_LENGTH_MAX = 60
 ENTRIES_MAX = 20
 WHOLE_HOURS_MIN = 100
 """From so many GPU-hours on a subject has no decimals."""
-UNSEEN_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")  # controls, direction marks, unassigned, separators
 
 ENDS = frozenset({FindingCode.TIMEOUT, FindingCode.HOST_OUT_OF_MEMORY, FindingCode.LOW_USE_UNEXPLAINED})
 """Findings of an unmeasured run whose titles add nothing to how it ended."""
-
-REPLACED = "\ufffd"  # what `jobs.records.printable` left in place of a control character
 
 
 @dataclass(frozen=True)
@@ -96,7 +92,7 @@ class Entry:
         unused = f", unused {self.unused} (estimate)" if self.unused else ""
         billed = f"GPU use {self.use}, GPU-hours billed {self.gpu_hours}{unused}"
         parts = (billed, self.improvement, self.note, self.cause, self.suggested)
-        return "\n".join(line for part in parts for line in wrapped(part, "  "))
+        return "\n".join(line for part in parts for line in wrapped(part, indent="  "))
 
     @property
     def in_brief(self) -> str:
@@ -138,30 +134,13 @@ def calm(text: str, length_max: int = NAME_LENGTH_MAX) -> str:
     >>> calm("train\\r\\nBcc: all@example.org"), calm("a\\u202egnp.exe"), calm("x" * 10_000, 5)
     ('train Bcc: all@example.org', 'a gnp.exe', 'xxxx…')
     """
-    seen = "".join(" " if _is_unseen(letter) else letter for letter in text[:1000])
-    words = " ".join(seen.split())
+    words = " ".join(printable(text[:1000]).replace(REPLACED, " ").split())
     return words if len(words) <= length_max else words[: length_max - 1].rstrip() + "…"
-
-
-def _is_unseen(letter: str) -> bool:
-    return letter == REPLACED or unicodedata.category(letter) in UNSEEN_CATEGORIES
 
 
 def groups(told: Sequence[Told]) -> list[list[Told]]:
     """The reports as jobs, arrays and series of crashes, in their order."""
-    found: dict[object, list[Told]] = {}
-    open_series: dict[tuple[str, str], list[Told]] = {}
-    for place, item in enumerate(told):
-        series = item.series
-        before = open_series.get(series) if series else None
-        if before is not None and _ended_at(item) - _ended_at(before[-1]) <= SERIES_GAP:
-            before.append(item)
-            continue
-        group = found.setdefault(item.array or place, [])
-        group.append(item)
-        if series:
-            open_series[series] = group
-    return list(found.values())
+    return grouped(told, lambda item: (item.array, item.series, _ended_at(item)))
 
 
 def _ended_at(item: Told) -> datetime:
@@ -324,8 +303,7 @@ def _gpu_hours(group: Sequence[Told]) -> str:
 def _cause(shown: Told, group: Sequence[Told]) -> str:
     """The first cause, or the verdict where there is none; of several runs, that of the one shown."""
     found = shown.report.findings
-    is_well = shown.report.efficiency.efficiency_class == EfficiencyClass.EFFICIENT.value
-    without = shown.report.verdict if is_well else shown.report.no_causes or NO_CAUSES
+    without = shown.report.verdict if _is_efficient(shown) else shown.report.no_causes or NO_CAUSES
     sentence = f"{found[0].title}." if found else without
     if len(group) == 1:
         return sentence
@@ -367,18 +345,12 @@ def _note(group: Sequence[Told]) -> str:
 
 def _array_note(group: Sequence[Told]) -> str:
     """How the tasks of an array spread over the classes, and how they ended unless all completed."""
-    classes = _spread(_class_alone(item.report) for item in group)
+    classes = _spread(judged_name(item.report) for item in group)
     ends = [label(item.report.job) or "completed" for item in group]
     ended = f" Outcomes: {_spread(ends)}." if set(ends) != {"completed"} else ""
     in_part = sum(item.report.efficiency.partial for item in group)
     partial = f" {counted(in_part, 'task')} measured only in part." if in_part else ""
     return f"Tasks by class: {classes}.{ended}{partial}"
-
-
-def _class_alone(report: JobReport) -> str:
-    """The class without how the run ended."""
-    is_open = class_name(report).startswith(NOT_JUDGED)
-    return NOT_JUDGED if is_open else CLASS_NAMES[report.efficiency.efficiency_class]
 
 
 def _spread(names: Iterable[str]) -> str:

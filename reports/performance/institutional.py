@@ -1,10 +1,7 @@
 """The anonymised rows of a month as a file for other sites: JSON lines, CSV, or Parquet."""
 
-from __future__ import annotations
-
-import csv
 from collections.abc import Callable, Iterator, Mapping
-from io import BytesIO, StringIO
+from io import BytesIO
 from itertools import chain
 
 import msgspec
@@ -16,8 +13,8 @@ from analysis.anonymous.grouping import PROJECTS_MIN
 from analysis.anonymous.lines import SCHEMA, Head
 from analysis.anonymous.month import AnonymousFigures, rows_of
 from analysis.feedback import GROUP_USERS_MIN
-from reports.csv_cells import marked
 from reports.performance.tables import batches
+from wire.csv_cells import csv_text, marked
 
 ROWS_TOGETHER = 2000
 NAMES = ("month", "key", *COLUMNS)
@@ -46,15 +43,9 @@ def json_lines(figures: AnonymousFigures, head: Head) -> Iterator[bytes]:
 
 def csv_table(figures: AnonymousFigures, head: Head) -> Iterator[bytes]:
     """RFC 4180; what of the head is no row is not in it."""
-    yield _csv([NAMES])
+    yield csv_text([NAMES]).encode()
     for some in batches(rows_of(figures), ROWS_TOGETHER):
-        yield _csv([head.month, *map(marked, row.values())] for row in some)
-
-
-def _csv(rows: object) -> bytes:
-    written = StringIO(newline="")
-    csv.writer(written).writerows(rows)  # type: ignore[arg-type]
-    return written.getvalue().encode()
+        yield csv_text([head.month, *map(marked, row.values())] for row in some).encode()
 
 
 def parquet_file(figures: AnonymousFigures, head: Head) -> Iterator[bytes]:

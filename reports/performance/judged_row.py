@@ -1,16 +1,15 @@
 """From the stored columns of a run and of its judgement to its row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from analysis.efficiency import EfficiencyClass
 from jobs.hardware import partition_of
-from jobs.records import ENDED_STATES, printable, queue_wait_s
+from jobs.records import ENDED_STATES, queue_wait_s
 from reports.ending import COMPLETED, ending_of
 from reports.performance.rows import COLUMNS, PerformanceRow
+from wire.safe_text import printable
 
 UNKNOWN = EfficiencyClass.UNKNOWN.value
 ENDED_EARLY, NOT_MEASURED = "ended_early", "not_measured"
@@ -19,17 +18,17 @@ OF_RUN = (
     *("cluster", "job_id", "attempt", "array_job_id", "array_task_id", "job_name", "work_key", "partition", "qos"),
     *("gpus_requested", "gpus_allocated", "nodes_requested", "node_count", "is_exclusive", "ntasks", "cpus_per_task"),
     *("cpus_allocated", "memory_requested_gb", "walltime_requested_s", "walltime_used_s", "submitted_at"),
-    *("started_at", "ended_at", "state", "exit_code"),
+    *("started_at", "ended_at", "state", "exit_code", "request", "eligible_at"),
 )
-"""Columns that the table of runs has under the same name."""
+"""What the table of runs has under the same name."""
 
 OF_JUDGEMENT = (
     *("gpu_hours", "wasted_gpu_hours", "idle_gpu_hours", "saved_gpu_hours", "coverage_fraction", "is_partial"),
     *("measured_gpus", "effective_gpus", "effective_gpus_fraction", "peak_gpu_mem_gb", "peak_gpu_mem_fraction"),
     *("busy_cores", "host_peak_gb", "io_wait_fraction", "throughput_per_s", "throughput_unit", "missing_nodes"),
-    *("rules_version", "analysed_at"),
+    *("rules_version", "analysed_at", "finding_codes", "efficiency_class", "uncounted_reason", "ended_early"),
 )
-"""Columns that the table of judgements has under the same name."""
+"""What the table of judgements has under the same name."""
 
 STORED = {
     **{name: name for name in OF_RUN},
@@ -39,12 +38,6 @@ STORED = {
     "reported_by_owner_only": "is_told_by_owner",
     "avg_gpu_util_percent": "efficiency__avg_gpu_util",
     "gpu_energy_j": "efficiency__energy_j",
-    "finding_codes": "efficiency__finding_codes",
-    "efficiency_class": "efficiency__efficiency_class",
-    "request": "request",
-    "eligible_at": "eligible_at",
-    "uncounted_reason": "efficiency__uncounted_reason",
-    "ended_early": "efficiency__ended_early",
 }
 """What is read of each run, by the name here; the path is from the table of runs."""
 

@@ -1,15 +1,13 @@
 """Rows as a Parquet file that is written part by part; its metadata contains the data dictionary."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reports.performance.dictionary import dictionary
-from reports.performance.rows import COLUMNS, SCHEMA, Column, PerformanceRow
+from reports.performance.rows import COLUMNS, SCHEMA, Column, PerformanceRow, dictionary
 from reports.performance.tables import batches
 
 ROWS_IN_GROUP = 10_000
@@ -35,37 +33,21 @@ ARROW_SCHEMA = pa.schema(
 )
 
 
-class Parts:
-    """The file that Parquet is written to: it keeps what came until somebody takes it."""
-
-    def __init__(self) -> None:
-        self.kept: list[bytes] = []
-        self.closed = False
-
-    def write(self, part: bytes) -> int:
-        self.kept.append(bytes(part))
-        return len(part)
-
-    def flush(self) -> None:
-        """Nothing is held back."""
-
-    def close(self) -> None:
-        self.closed = True
-
-    def taken(self) -> bytes:
-        """What came since the last time."""
-        part = b"".join(self.kept)
-        self.kept.clear()
-        return part
-
-
 def parquet_file(rows: Iterable[PerformanceRow]) -> Iterator[bytes]:
     """A Parquet file in parts; each column has the type of the data dictionary."""
-    parts = Parts()
-    with pq.ParquetWriter(parts, ARROW_SCHEMA, compression="zstd") as writer:
+    written = BytesIO()
+    with pq.ParquetWriter(written, ARROW_SCHEMA, compression="zstd") as writer:
         for some in batches(rows, ROWS_IN_GROUP):
             columns = zip(*map(msgspec.structs.astuple, some), strict=True)
             arrays = [pa.array(values, field.type) for values, field in zip(columns, ARROW_SCHEMA, strict=True)]
             writer.write_table(pa.Table.from_arrays(arrays, schema=ARROW_SCHEMA), row_group_size=ROWS_IN_GROUP)
-            yield parts.taken()
-    yield parts.taken()
+            yield _taken(written)
+    yield _taken(written)
+
+
+def _taken(written: BytesIO) -> bytes:
+    """What came since the last time, which is then no longer in memory."""
+    part = written.getvalue()
+    written.seek(0)
+    written.truncate()
+    return part

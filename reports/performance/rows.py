@@ -4,9 +4,7 @@ The same values stand in JSON lines, CSV and Parquet. A value that is not known 
 never an empty text. Times are UTC. There are no command lines, no directories and no names of nodes.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal, get_args, get_type_hints
@@ -141,3 +139,35 @@ def _column(name: str, hint: Any) -> Column:
 
 COLUMNS = tuple(_column(name, hint) for name, hint in get_type_hints(PerformanceRow, include_extras=True).items())
 """The columns in their order; CSV, JSON lines and Parquet have exactly these."""
+
+
+def dictionary() -> dict[str, Any]:
+    """Every column with its type, unit and source, as a JSON object."""
+    return {
+        "schema": SCHEMA,
+        "sources": dict(SOURCES),
+        "columns": [
+            {
+                **{"name": column.name, "type": column.type, "unit": column.unit or None},
+                **{"may_be_null": column.is_nullable, "source": column.source, "description": column.description},
+            }
+            for column in COLUMNS
+        ],
+    }
+
+
+def dictionary_text() -> str:
+    """The same as Markdown."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield f"`{SCHEMA}`: one row a run. Times are UTC. GB is 2^30 bytes. What is not known or not measured is null,"
+    yield "never 0 and never an empty text."
+    yield ""
+    yield from ("| column | type | unit | source | meaning |", "|---|---|---|---|---|")
+    for column in COLUMNS:
+        cells = (f"`{column.name}`", column.type, column.unit, column.source, column.description)
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+    yield from (f"- {source}: {meaning}." for source, meaning in SOURCES.items())

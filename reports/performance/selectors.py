@@ -1,7 +1,5 @@
 """Reading runs as rows for analysts: whose runs they are decides the caller, with a queryset of `jobs.selectors`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from django.db.models import QuerySet

@@ -1,7 +1,5 @@
 """Exports of runs in each format, part by part; whose runs they are decides the caller, with a queryset."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,12 +9,11 @@ from django.db.models import QuerySet
 
 from jobs.models import Job
 from jobs.records import ENDED_STATES
-from reports.performance.comment_lines import comment_line, comment_lines
 from reports.performance.learning.selectors import learning_documents
 from reports.performance.parquet import parquet_file
 from reports.performance.rows import PerformanceRow
 from reports.performance.selectors import performance_rows
-from reports.performance.tables import csv_table, json_lines
+from reports.performance.tables import comment_line, comment_lines, csv_table, json_lines
 
 
 @dataclass(frozen=True)

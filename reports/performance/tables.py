@@ -1,19 +1,17 @@
-"""Rows as JSON lines and as CSV: the same values in both, some rows in memory at a time."""
+"""Rows as JSON lines and as CSV, the same values in both, and as the comments that Slurm's accounting gets."""
 
-from __future__ import annotations
-
-import csv
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
-from io import StringIO
 from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
 
-from reports.csv_cells import marked
+from analysis.comments.text import comment_text
+from analysis.efficiency import EfficiencyClass
 from reports.performance.rows import COLUMNS, Kind, PerformanceRow
+from wire.csv_cells import csv_text, marked
 
 ROWS_TOGETHER = 500
 """Rows in one part of an answer: about 0.5 MB."""
@@ -42,19 +40,13 @@ def json_lines(rows: Iterable[PerformanceRow]) -> Iterator[bytes]:
 def csv_table(rows: Iterable[PerformanceRow]) -> Iterator[bytes]:
     """RFC 4180 in UTF-8: the names of the columns, then a line for each row; an empty cell is not known.
 
-    A text that a spreadsheet would execute has an apostrophe before it (`reports.csv_cells.unmarked` removes it).
+    A text that a spreadsheet would execute has an apostrophe before it (`wire.csv_cells.unmarked` removes it).
     """
-    yield _lines([[column.name for column in COLUMNS]])
+    yield csv_text([[column.name for column in COLUMNS]]).encode()
     for some in batches(rows, ROWS_TOGETHER):
         columns = zip(*map(msgspec.structs.astuple, some), strict=True)
         shown = [CELLS[column.type](values) for column, values in zip(COLUMNS, columns, strict=True)]
-        yield _lines(zip(*shown, strict=True))
-
-
-def _lines(rows: Iterable[Sequence[object]]) -> bytes:
-    written = StringIO(newline="")
-    csv.writer(written).writerows(rows)
-    return written.getvalue().encode("utf-8", "replace")
+        yield csv_text(zip(*shown, strict=True)).encode("utf-8", "replace")
 
 
 def _texts(values: Iterable[str | None]) -> list[str | None]:
@@ -69,16 +61,12 @@ def _flags(values: Iterable[bool | None]) -> list[str | None]:
     return [value if value is None else "true" if value else "false" for value in values]
 
 
-def _numbers(values: Iterable[object]) -> Iterable[object]:
-    return values
-
-
 _marked = lru_cache(maxsize=10_000)(marked)
 """Most texts are the same in many rows."""
 
 CELLS: dict[Kind, Callable[[Iterable[Any]], Iterable[object]]] = {
     **{"text": _texts, "time": _times, "boolean": _flags},
-    **{"integer": _numbers, "number": _numbers},
+    **{"integer": tuple, "number": tuple},
 }
 """The cells of a column, by the type of its values."""
 
@@ -91,3 +79,16 @@ def instant(at: datetime) -> str:
     """
     in_utc = at if at.tzinfo is UTC else at.astimezone(UTC)
     return f"{in_utc.isoformat()[:-6]}Z"
+
+
+def comment_line(row: PerformanceRow) -> str:
+    """The comment of one run (`analysis.comments.text`)."""
+    name = EfficiencyClass(row.efficiency_class or EfficiencyClass.UNKNOWN)
+    return comment_text(name, row.avg_gpu_util_percent, is_class_shown=name != EfficiencyClass.UNKNOWN)
+
+
+def comment_lines(rows: Iterable[PerformanceRow]) -> Iterator[bytes]:
+    """A line for each run: its name, as commands take it, and its comment."""
+    for row in rows:
+        attempt = f".{row.attempt}" if row.attempt else ""
+        yield f"{row.cluster}/{row.job_id}{attempt} {comment_line(row)}\n".encode()

@@ -1,6 +1,4 @@
-"""Removing PDFs, the text of mail and old rows of the outbox whose retention is over, in batches."""
-
-from __future__ import annotations
+"""Removing PDFs, the text of mail and old rows of the outboxes whose retention is over, in batches."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,7 +8,7 @@ from pathlib import Path
 from django.conf import settings
 
 from jobs.expiry.services import remove_rows
-from reports.models import Delivery, Notice, StoredPdf
+from reports.models import Delivery, Notice, StoredPdf, WebhookDelivery
 
 
 def remove_pdfs(before: datetime) -> Iterator[int]:
@@ -35,3 +33,8 @@ def remove_letters(before: datetime) -> Iterator[int]:
 def remove_deliveries(before: datetime) -> Iterator[int]:
     """Delete rows of the outbox from before then whose reports are gone; the others prevent a second message."""
     yield from remove_rows(Delivery.objects.filter(created_at__lt=before, reports__isnull=True))
+
+
+def remove_posts(before: datetime) -> Iterator[int]:
+    """Delete the deliveries that were created before then; no word is older than the longest job by then."""
+    yield from remove_rows(WebhookDelivery.objects.filter(created_at__lt=before))

@@ -1,7 +1,5 @@
 """A stored report in the requested format."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,10 +9,10 @@ from analysis.selectors import judged_metrics, measurements_of
 from jobs.models import Job
 from metrics.series import RunMetrics
 from reports.as_json import report_json
-from reports.figure_data import figure_data, has_numbers
+from reports.figure_data import FigureData, figure_data, has_numbers
 from reports.figure_marks import Mark, figure_marks
 from reports.figure_readings import Reading, Table, readout
-from reports.figures import draw, draw_png
+from reports.figures import draw
 from reports.job_report import JobReport
 from reports.markdown import report_markdown
 from reports.models import Report
@@ -54,8 +52,9 @@ FORMATS = {
 }
 
 
-def rendered(job: Job, row: Report, name: str, owner: str = "") -> bytes:
+def rendered(job: Job, row: Report, name: str, owner: str = "", **wanted: int) -> bytes:
     """The report of a run the caller may see, as one of `FORMATS`; `owner` is the owner's name for other readers.
+    `wanted` is what the format takes, such as the `width` of text.
 
     The PDF for the owner is made once and stored for some time; the one for others is made for each request.
     """
@@ -66,19 +65,21 @@ def rendered(job: Job, row: Report, name: str, owner: str = "") -> bytes:
     measured = measurements_of(job) if chosen.is_illustrated else None
     report = report_value(row, measured)
     parts = (figures(job, report, measured),) if measured else ()
-    content = chosen.write(report, *parts) if chosen.is_data else chosen.write(report, *parts, owner)
+    content = chosen.write(report, *parts) if chosen.is_data else chosen.write(report, *parts, owner, **wanted)
     content = content.encode() if isinstance(content, str) else content
     if is_stored:
         store_pdf(row, content, timezone.now())
     return content
 
 
-def figures(job: Job, report: JobReport, measured: RunMetrics) -> dict[str, bytes]:
-    """Every figure of the report as SVG, by name, from what was `measured` of the run."""
+def figures(
+    job: Job, report: JobReport, measured: RunMetrics, drawn: Callable[[str, FigureData], bytes] = draw
+) -> dict[str, bytes]:
+    """Every figure of the report by name, from what was `measured` of the run: as SVG, or as it is `drawn`."""
     if not report.figures:
         return {}
     data = figure_data(judged_metrics(job, measured), figure_marks(report))
-    return {name: draw(name, data, "wide") for name in report.figures}
+    return {name: drawn(name, data) for name in report.figures}
 
 
 def figure(
@@ -92,14 +93,6 @@ def figure(
 ) -> bytes:
     """One figure of a run as SVG, drawn from what was `measured` of it, without what its judgement set aside."""
     return draw(name, figure_data(judged_metrics(job, measured), marks), size, is_dark=is_dark)
-
-
-def figure_pngs(job: Job, report: JobReport, measured: RunMetrics) -> dict[str, bytes]:
-    """Every figure of the report for a message, by name."""
-    if not report.figures:
-        return {}
-    data = figure_data(judged_metrics(job, measured), figure_marks(report))
-    return {name: draw_png(name, data) for name in report.figures}
 
 
 def figure_views(job: Job, report: JobReport, measured: RunMetrics) -> tuple[FigureView, ...]:

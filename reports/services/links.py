@@ -1,7 +1,5 @@
 """Addresses of a run's pages and files; absolute in mail; signed for opting out, which needs no signing in."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.core import signing
 from django.urls import reverse
@@ -22,7 +20,7 @@ def run_key(run: Job) -> str:
 
 def job_url(run: Job) -> str:
     """The page of a run."""
-    return reverse("job", args=[run.cluster, run.job_id]) + f"?attempt={run.attempt}"
+    return run_url("job", run)
 
 
 def finding_anchor(code: str) -> str:
@@ -39,29 +37,14 @@ def finding_url(run: Job, code: str) -> str:
     return f"{job_url(run)}#{finding_anchor(code)}"
 
 
-def report_url(run: Job, name: str) -> str:
-    """The report of a run as a file of the format `name`."""
-    return reverse("api-report", args=[run.cluster, run.job_id, name]) + f"?attempt={run.attempt}"
-
-
-def performance_url(run: Job, ending: str) -> str:
-    """A run as a file for analysis; `ending` is that of a format of `reports.performance.services`."""
-    return reverse("api-job-performance", args=[run.cluster, run.job_id, ending]) + f"?attempt={run.attempt}"
-
-
 def raw_samples_url(run: Job) -> str:
     """The raw samples of a run as a file."""
-    return reverse("api-raw-samples", args=[run.cluster, run.job_id]) + f"?attempt={run.attempt}"
+    return run_url("api-raw-samples", run)
 
 
-def raw_window_url(run: Job) -> str:
-    """The page that draws the raw samples of a run."""
-    return reverse("raw-window", args=[run.cluster, run.job_id]) + f"?attempt={run.attempt}"
-
-
-def figure_url(run: Job, name: str) -> str:
-    """One figure of a run."""
-    return reverse("figure", args=[run.cluster, run.job_id, name]) + f"?attempt={run.attempt}"
+def run_url(page: str, run: Job, *more: str) -> str:
+    """A page or file of a run by the name of its route; `more` is what that takes behind the number of the job."""
+    return reverse(page, args=[run.cluster, run.job_id, *more]) + f"?attempt={run.attempt}"
 
 
 def address(name: str, *arguments: object) -> str:

@@ -1,7 +1,5 @@
 """A report as an accessible PDF, made from the same HTML by WeasyPrint."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from django.template.loader import render_to_string

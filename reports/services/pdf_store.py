@@ -1,14 +1,12 @@
 """Storing PDFs: each is made once, and kept for PDF_DAYS after its last request."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from django.db import DatabaseError, transaction
 
-from jobs.failures.services import stores_nothing
+from jobs.work_queue.services import stores_nothing
 from reports.models import Report, StoredPdf
 
 SAME_ASKING = timedelta(days=1)

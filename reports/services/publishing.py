@@ -1,7 +1,5 @@
 """Writing reports: one value for each judgement, made again when the judgement changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache, partial
@@ -11,14 +9,15 @@ from django.db import transaction
 from django.utils import timezone
 
 from analysis.early.selectors import past_words
+from analysis.marks.services import mark_swept
 from analysis.models import JobEfficiency
 from analysis.selectors import assessment
-from analysis.services import Judged, analyse_changed, mark_swept
+from analysis.services import Judged, analyse_changed
 from education.lesson import Lessons, Programs
 from education.selectors import current_lessons, current_programs
-from jobs.failures.services import Work, attempt, attempt_by_hand, attempt_each, open_changed
 from jobs.tallies.kinds import END_TO_REPORT, REPORTS
 from jobs.tallies.services import add, since_end
+from jobs.work_queue.services import Work, attempt, attempt_by_hand, attempt_each, open_changed
 from reports.job_report import job_report
 from reports.models import Report, StoredPdf
 from reports.selectors import (
@@ -69,10 +68,10 @@ def publish_changed(limit: int, now: datetime | None = None) -> int:
     return made.done
 
 
-def publish_by_hand(job_pk: int, now: datetime | None = None) -> int:
+def publish_by_hand(job_pk: int) -> int:
     """Make the report of one judged run if it is due, 1 or 0, however often it failed before; raises WorkFailed
     where it fails."""
-    now = now or timezone.now()
+    now = timezone.now()
     pk = JobEfficiency.objects.filter(job=job_pk).values_list("pk", flat=True).first()
     return 0 if pk is None else attempt_by_hand(_making(now), pk, now)
 

@@ -1,7 +1,5 @@
 """A report as a standalone HTML file: style and figures inside, nothing loaded from anywhere, no script."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping
 from pathlib import Path
@@ -45,8 +43,5 @@ def data_uri(svg: bytes) -> str:
 
 def file_style() -> str:
     """The style of a report that is a file."""
-    return "\n".join(_style(name) for name in STYLE_FILES)
-
-
-def _style(name: str) -> str:
-    return Path(settings.BASE_DIR, "static", "css", name).read_text()
+    folder = Path(settings.BASE_DIR, "static", "css")
+    return "\n".join((folder / name).read_text() for name in STYLE_FILES)

@@ -1,14 +1,11 @@
 """The tables of webhooks: where words about running jobs are posted, and the outbox of these deliveries."""
 
-from __future__ import annotations
-
-import uuid
-
 from django.db import models
 
 from analysis.models import EarlyWord
 from jobs.models import Project, ShownText, User
-from reports.webhooks.shapes import LABELS
+from jobs.work_queue.outbox.models import Outgoing
+from reports.webhooks.shape import LABELS
 
 SHAPE_CHOICES = [(shape.value, label) for shape, label in LABELS.items()]
 
@@ -46,32 +43,14 @@ class Webhook(models.Model):
         return f"webhook {self.pk} to {self.host}"
 
 
-class WebhookDelivery(models.Model):
+class WebhookDelivery(Outgoing):
     """One POST of the outbox, about all words that waited for the webhook then, or a test without words.
 
-    `key` is the same in each try. `handed_at` is set just before it is posted; `interruptions` counts the times the
-    worker ended after that. `sent_at` is when its receiver took it, or may have taken it and did not answer.
+    `sent_at` is when its receiver took it, or may have taken it and did not answer.
     """
 
-    class State(models.TextChoices):
-        PENDING = "pending", "Pending"
-        SENDING = "sending", "Sending"
-        SENT = "sent", "Sent"
-        FAILED = "failed", "Failed"
-        SUPPRESSED = "suppressed", "Suppressed"
-
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
-    key = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     is_test = models.BooleanField(default=False)
-    state = models.CharField(max_length=16, choices=State.choices, default=State.PENDING)
-    reason = models.CharField(max_length=200, blank=True)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    interruptions = models.PositiveSmallIntegerField(default=0)
-    created_at = models.DateTimeField()
-    due_at = models.DateTimeField()
-    claimed_at = models.DateTimeField(null=True)
-    handed_at = models.DateTimeField(null=True)
-    sent_at = models.DateTimeField(null=True)
 
     class Meta:
         verbose_name_plural = "webhook deliveries"

@@ -1,12 +1,10 @@
 """When a webhook is tried again, paused and switched off; pure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
 
-from reports.retries import BACK_OFF
+from jobs.work_queue.outbox.rules import BACK_OFF
 
 OF_PERSON_MAX, OF_PROJECT_MAX = 5, 3
 """So many webhooks a person has for themselves, and a project has in all."""

@@ -1,7 +1,5 @@
 """Reading webhooks: whose they are, which words they get, and which of their deliveries are due."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -11,6 +9,7 @@ from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet
 from analysis.models import EarlyWord
 from jobs.models import Membership, Project, User
 from jobs.selectors import led_projects
+from jobs.work_queue.outbox.selectors import due
 from reports.early.models import EarlyChoice
 from reports.early.planning import TOLD_FOR, PastMail
 from reports.early.selectors import confirmed_words
@@ -110,27 +109,25 @@ def words_of(delivery: WebhookDelivery, now: datetime) -> QuerySet[EarlyWord]:
 
 def due_posts(now: datetime) -> QuerySet[WebhookDelivery]:
     """Deliveries that are due, and those whose worker held them for longer than a lease; the oldest first."""
-    is_due = Q(state=WebhookDelivery.State.PENDING, due_at__lte=now)
-    is_left = Q(state=WebhookDelivery.State.SENDING, claimed_at__lte=now - POST_LEASE)
-    return WebhookDelivery.objects.filter(is_due | is_left).order_by("due_at", "pk")
+    return due(WebhookDelivery.objects.all(), POST_LEASE, now)
 
 
 def next_post(webhook: Webhook, now: datetime) -> WebhookDelivery | None:
     """The delivery of a webhook that is next: a test first, and nothing but a test in a pause."""
-    due = due_posts(now).filter(webhook=webhook)
+    posts = due_posts(now).filter(webhook=webhook)
     if webhook.paused_until and webhook.paused_until > now:
-        due = due.filter(is_test=True)
-    return due.order_by("-is_test", "due_at", "pk").first()
+        posts = posts.filter(is_test=True)
+    return posts.order_by("-is_test", "due_at", "pk").first()
 
 
 def webhooks_to_try(now: datetime) -> QuerySet[Webhook]:
     """Webhooks with a due delivery that are not paused and that no worker posts to now, the longest untried first."""
-    due = due_posts(now).filter(webhook=OuterRef("pk"))
+    posts = due_posts(now).filter(webhook=OuterRef("pk"))
     posting = WebhookDelivery.objects.filter(
         webhook=OuterRef("pk"), state=WebhookDelivery.State.SENDING, claimed_at__gt=now - UNDER_WAY
     )
-    is_open = Q(paused_until=None) | Q(paused_until__lte=now) | Exists(due.filter(is_test=True))
-    rows = Webhook.objects.filter(is_open, Exists(due), ~Exists(posting))
+    is_open = Q(paused_until=None) | Q(paused_until__lte=now) | Exists(posts.filter(is_test=True))
+    rows = Webhook.objects.filter(is_open, Exists(posts), ~Exists(posting))
     return rows.order_by(F("last_at").asc(nulls_first=True), "pk")
 
 

@@ -5,19 +5,17 @@ docs.mattermost.com, "Incoming webhooks". Names of jobs are others' words: in no
 mention.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from reports.early.steps import Step
 from reports.early.told import ToldWord, early_subject
-from reports.numbers import NO_BREAK
+from reports.webhooks.shape import Shape
+from wire.numbers import NO_BREAK
 
 SCHEMA = "early-word/1"
 WORDS_MAX, IN_FULL_MAX = 50, 5
@@ -42,17 +40,6 @@ NO_EMOJI = re.compile(r":(?=\S)")
 
 NO_ENTITY = re.compile(r"&(?=[#\w])")
 """What begins a character reference of HTML, which Markdown shows as that character."""
-
-
-class Shape(StrEnum):
-    """What a receiver takes."""
-
-    GENERIC = "generic"
-    SLACK = "slack"
-    MATTERMOST = "mattermost"
-
-
-LABELS = {Shape.GENERIC: "JSON with a signature", Shape.SLACK: "Slack", Shape.MATTERMOST: "Mattermost"}
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from analysis.assess import Assessment, assess
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import FindingCode
-from bench.scorecard import drawn, judged
+from cases.scorecard import drawn, judged
 from education.seeds import seed_lessons
 from jobs.records import JobRecord
 from jobs.records import problems as record_problems

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from io import StringIO
 
 import pytest
@@ -16,17 +17,17 @@ from django.utils import timezone
 
 from analysis.models import JobEfficiency
 from analysis.services import JUDGEMENT, analyse_due
-from jobs.failures.selectors import failure_counts, failures
 from jobs.models import Job, WorkFailure
 from jobs.services import record_job
+from jobs.work_queue.selectors import failure_counts, failures
 from metrics.models import NodeSummary
 from metrics.services import record_node_summary
-from portal.management.commands import worker
 from reports.models import Report
 from reports.services import publishing
 from reports.services.publishing import REPORT, follow_up
 from tests.analysis.poison import broken_request, cut_timeline, run
 from tests.payloads import gpu, job_record, node_payload
+from tests.steps import ran
 
 pytestmark = pytest.mark.django_db
 
@@ -72,7 +73,7 @@ def swept(no_pause) -> None:
     assert follow_up(10) == 0
 
 
-SWEEPS = pytest.mark.parametrize("sweep", [worker.sweep, lambda: follow_up(10)], ids=["worker", "service"])
+SWEEPS = pytest.mark.parametrize("sweep", [partial(ran, "judge"), lambda: follow_up(10)], ids=["worker", "service"])
 
 
 @SWEEPS

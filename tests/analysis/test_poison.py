@@ -10,17 +10,17 @@ from django.core.management import call_command
 from analysis.models import JobEfficiency
 from analysis.selectors import due_jobs, measurements_of
 from analysis.services import JUDGEMENT, analyse_due
-from jobs.failures.selectors import failure_counts, failures
 from jobs.models import Job
 from jobs.services import record_job
+from jobs.work_queue.selectors import failure_counts, failures
 from metrics.models import NodeSummary
 from metrics.services import record_node_summary
-from portal.management.commands import worker
 from reports.models import Report
 from reports.services.publishing import REPORT, publish_due
 from tests.analysis.poison import broken_request, run, runs_with_poison
 from tests.metrics.stored import change_series
 from tests.payloads import gpu, job_record, node_payload
+from tests.steps import ran
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +33,7 @@ def test_fifty_of_five_hundred_that_cannot_be_judged_are_set_aside_and_the_other
     """By the worker of a machine without Redis; tests/portal/serving/test_celery.py has the same with Celery's."""
     settings.RETRY_SECONDS = 0
     poisoned = runs_with_poison(500, 50)
-    done = [worker.sweep() for _ in range(12)]
+    done = [ran("judge") for _ in range(12)]
     assert (sum(done), done[-1]) == (450, 0)
     assert JobEfficiency.objects.count() == Report.objects.count() == 450
     assert failure_counts() == {(JUDGEMENT, "set_aside"): 50}
@@ -80,8 +80,8 @@ def test_the_local_worker_goes_on(settings) -> None:
     for job_id in (1, 2):
         run(job_id)
     broken_request(1)
-    assert worker.sweep() == 1
-    assert worker.sweep() == 0
+    assert ran("judge") == 1
+    assert ran("judge") == 0
     assert Report.objects.get().job.job_id == 2
     assert failure_counts() == {(JUDGEMENT, "waits"): 1}
 

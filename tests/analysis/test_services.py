@@ -11,8 +11,9 @@ from django.core.management import CommandError, call_command
 
 from analysis.assess import assess
 from analysis.comparable import ComparableRun
+from analysis.due.selectors import waiting_runs
 from analysis.models import FindingRow, JobEfficiency
-from analysis.selectors import assessment, comparable_runs, due_jobs, waiting_runs
+from analysis.selectors import assessment, comparable_runs, due_jobs
 from analysis.services import analyse_changed, analyse_due, analyse_job
 from analysis.thresholds import RULES_VERSION
 from jobs.models import Job

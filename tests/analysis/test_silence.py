@@ -156,8 +156,6 @@ def test_what_people_measure_themselves_makes_no_node_silent_and_none_heard(now:
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_no_judgement_waits_for_a_row_of_a_node_that_another_holds(now: datetime) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("the embedded database has one writer at a time")
     ran(1, now - timedelta(hours=2))
     at = now - timedelta(hours=5)
     SilentNode.objects.create(cluster="lumi", node=NODES[0], since=at, last_at=at)

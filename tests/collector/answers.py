@@ -45,7 +45,7 @@ class Answers:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02})
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 
     def answer_to(self, document: object) -> tuple[int, bytes, dict[str, str]]:
         return self.answers[min(len(self.requests), len(self.answers) - 1)]

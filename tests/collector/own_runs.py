@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.collector.hook_node import Node, collector_zip, processes, put_settings
+from tests.processes import patience
 
 JOB = {
     "SLURM_JOB_ID": "77", "SLURM_JOB_GPUS": "2,3", "SLURM_CLUSTER_NAME": "lumi", "SLURM_JOB_USER": "alice",
@@ -20,6 +21,11 @@ JOB = {
     "SLURM_JOB_CPUS_PER_NODE": "14", "SLURM_NTASKS": "2", "SLURM_JOB_START_TIME": "1795358000",
     "SLURM_JOB_END_TIME": "1795361600",
 }  # fmt: skip
+
+
+def a_while(seconds: float = 0.6) -> str:
+    """How long a command lasts that is to be measured: sampling begins after it, on a busy machine much later."""
+    return f"{patience(seconds):.1f}"
 
 
 def node_of_a_user(tmp_path: Path) -> Iterator[Node]:

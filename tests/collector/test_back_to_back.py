@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.collector.answers import Answers, counted, serving
-from tests.collector.hook_node import Node, processes, wait_until
+from tests.collector.hook_node import Node, processes
 from tests.payloads import decoded
+from tests.processes import wait_until
 
 JOBS = int(os.environ.get("BACK_TO_BACK_JOBS", "25"))
 SECONDS = (0.2, 0.5, 0.0, 1.0, 0.3)
@@ -42,7 +43,7 @@ def test_jobs_back_to_back_each_have_one_sound_summary_and_one_record(node: Node
         node.hook("prolog", **job)
         time.sleep(SECONDS[number % len(SECONDS)])
         node.hook("epilog", **job)
-    wait_until(lambda: not processes("ship", str(node.config)), "the sender goes on", 60)
+    wait_until("the sender goes on", lambda: not processes("ship", str(node.config)), 60)
     node.ship()
     wanted = {1000 + number: 1 for number in range(JOBS)}
     documents = {kind: [body for path, _, body in portal.requests if path.endswith(kind)] for kind in ("ies", "rds")}

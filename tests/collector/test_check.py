@@ -14,6 +14,7 @@ import pytest
 from collector import spool
 from tests.collector.answers import Answers, counted, serving
 from tests.collector.hook_node import Node, checkpoint, collector_zip, environment
+from tests.processes import wait_until
 
 
 @pytest.fixture
@@ -66,6 +67,7 @@ def checked(node: Node, **settings: object) -> tuple[int, dict[str, list[str]]]:
     return done.returncode, found
 
 
+@pytest.mark.needs("root")
 def test_a_node_that_is_well(node: Node, portal: Answers, slurm: Callable) -> None:
     status, said = checked(node, portal_url=f"http://{portal.address}", **slurm())
     assert (status, said["BAD"], said["look"]) == (0, [], [])
@@ -84,7 +86,7 @@ def test_a_sampled_job_is_seen_and_one_that_nobody_samples_is_bad(node: Node, po
     assert (status, "jobs 7.0 is sampled" in said["ok"]) == (0, True)
     for pid in node.samplers():
         os.kill(pid, 9)
-    time.sleep(0.2)
+    wait_until("not killed", lambda: not node.samplers())
     status, said = checked(node, **well)
     assert (status, said["BAD"]) == (1, ["jobs 7.0 is not sampled: killed"])
 
@@ -113,6 +115,7 @@ def test_a_token_that_the_portal_refuses(node: Node, portal: Answers, slurm: Cal
     assert 'answered 401: {"title": "Unauthorized"}' in found["BAD"][0]
 
 
+@pytest.mark.needs("root")
 def test_hooks_that_slurm_does_not_call(node: Node, portal: Answers, slurm: Callable) -> None:
     commands = slurm(Prolog="(null)", PrologFlags="(null)")
     status, found = checked(node, portal_url=f"http://{portal.address}", **commands)
@@ -135,6 +138,7 @@ def test_a_folder_of_hooks_is_warned_of_and_what_was_left_in_it_is_bad(
     assert found["BAD"][0].endswith("prolog.rpmsave also runs as a hook: if it fails, the node is drained")
 
 
+@pytest.mark.needs("root")
 def test_what_waits_and_what_was_set_aside_is_counted(node: Node, portal: Answers, slurm: Callable) -> None:
     folder = str(node.state / "spool")
     for name in ("one", "two", "three"):

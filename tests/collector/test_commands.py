@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from collector.commands import output
-from tests.collector.hook_node import processes, wait_until
+from tests.collector.hook_node import processes
+from tests.processes import patience, wait_until
 
 
 def hanging(tmp_path: Path) -> Path:
@@ -26,17 +27,17 @@ def test_a_tool_that_hangs_ends_with_what_it_started(tmp_path: Path) -> None:
     began = time.monotonic()
     with pytest.raises(TimeoutError, match=r"no answer within 0\.5 s"):
         output([str(hanging(tmp_path))], 0.5)
-    assert time.monotonic() - began < 5
-    wait_until(lambda: not processes(f"300.{tmp_path.name[-1]}"), "what it started goes on", 5)
+    assert time.monotonic() - began < patience(5)
+    wait_until("what it started goes on", lambda: not processes(f"300.{tmp_path.name[-1]}"))
 
 
 def test_a_tool_ends_in_time_when_the_sampling_process_that_ran_it_is_killed(tmp_path: Path) -> None:
     code = "import sys; from collector.commands import output; output([sys.argv[1]], 1.0)"
     caller = subprocess.Popen([sys.executable, "-c", code, str(hanging(tmp_path))])
-    wait_until(lambda: processes(f"300.{tmp_path.name[-1]}"), "the tool does not start")
+    wait_until("the tool does not start", lambda: processes(f"300.{tmp_path.name[-1]}"))
     caller.send_signal(signal.SIGKILL)
     caller.wait(5)
-    wait_until(lambda: not processes(f"300.{tmp_path.name[-1]}"), "the tool goes on for nobody", 10)
+    wait_until("the tool goes on for nobody", lambda: not processes(f"300.{tmp_path.name[-1]}"))
 
 
 def test_what_a_program_prints_and_how_it_ended() -> None:

@@ -16,7 +16,8 @@ import pytest
 
 from collector import statefile
 from collector.job import NoGpuJob, from_environment
-from tests.collector.hook_node import Node, checkpoint, measured, wait_until
+from tests.collector.hook_node import Node, checkpoint, measured
+from tests.processes import wait_until
 
 SAMPLES = Path(__file__).parents[1] / "samples/slurm/hooks"
 
@@ -35,13 +36,13 @@ def test_a_job_is_sampled_from_its_prolog_to_its_epilog(node: Node) -> None:
     assert measured(payload) == [90.0, 90.0]
     assert (payload["job_id"], payload["node"], payload["errors"]) == (7, "nid005001", [])
     assert node.jobs() == []
-    wait_until(lambda: not node.samplers(), "the sampling process went on")
+    wait_until("the sampling process went on", lambda: not node.samplers())
 
 
 def test_the_sampling_process_is_nobodys_child_and_last_in_line(node: Node) -> None:
     node.hook("prolog")
     # The process that starts it ends at once.
-    wait_until(lambda: len(node.samplers()) == 1, "not one sampling process")
+    wait_until("not one sampling process", lambda: len(node.samplers()) == 1)
     (pid,) = node.samplers()
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     nice, session, parent = int(fields[16]), int(fields[3]), int(fields[1])
@@ -63,6 +64,7 @@ def test_a_job_without_gpus_is_left_alone(node: Node) -> None:
     assert (node.jobs(), node.samplers(), node.spooled()) == ([], [], [])
 
 
+@pytest.mark.needs("root", "setpriv")
 def test_sampling_is_done_by_a_user_who_may_nothing_and_become_nobody_else(node: Node) -> None:
     node.hook("prolog")
     checkpoint(node)
@@ -90,7 +92,10 @@ def test_two_epilogs_at_once_make_one_payload(node: Node) -> None:
     for job in range(20, 26):
         node.hook("prolog", SLURM_JOB_ID=str(job))
         checkpoint(node, f"{job}.0")
-        both = [threading.Thread(target=node.hook, args=("epilog",), kwargs={"SLURM_JOB_ID": str(job)}) for _ in "12"]
+        both = [
+            threading.Thread(target=node.hook, args=("epilog",), kwargs={"SLURM_JOB_ID": str(job)}, daemon=True)
+            for _ in "12"
+        ]
         for each in both:
             each.start()
         for each in both:
@@ -131,14 +136,14 @@ def test_a_prolog_that_runs_twice_starts_one_sampling_process(node: Node) -> Non
     node.hook("prolog")
     checkpoint(node)
     node.hook("prolog", SLURM_JOB_ID="9", SLURM_JOB_GPUS="4")
-    wait_until(lambda: len(node.samplers()) == 2, "not two sampling processes")
+    wait_until("not two sampling processes", lambda: len(node.samplers()) == 2)
     assert node.jobs() == ["7.0", "9.0"]
 
 
 def test_only_the_first_node_asks_for_the_jobs_record(node: Node) -> None:
     node.hook("prolog")
     node.hook("epilog")
-    wait_until(lambda: list((node.state / "spool").glob("record-*")), "no record")
+    wait_until("no record", lambda: list((node.state / "spool").glob("record-*")))
     node.hook("prolog", SLURMD_NODENAME="nid005002", SLURM_JOB_ID="8")
     node.hook("epilog", SLURMD_NODENAME="nid005002", SLURM_JOB_ID="8")
     node.ship()

@@ -366,6 +366,7 @@ def test_only_the_sender_of_the_timer_makes_them(config: Config, serve, nodes: i
     assert len(portal.requests) == requests
 
 
+@pytest.mark.needs("openssl")
 @pytest.mark.parametrize("is_in_folder", [True, False])
 def test_the_system_s_authorities_are_looked_up_in_their_folder_or_else_in_their_file(
     config: Config, serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_in_folder: bool

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from collector import closing, statefile
-from tests.collector.hook_node import Node, checkpoint, measured, put_settings, wait_until
+from tests.collector.hook_node import Node, checkpoint, measured, put_settings
 from tests.payloads import decoded
+from tests.processes import held, wait_until
 
 NO_EPILOG = "no epilog ran for this job on this node; it ends with its last sample, which may lie after the job's end"
 LOST = re.compile("the sampling process hung or was killed: the last ([0-9]+) s of the job were not measured")
@@ -85,7 +86,7 @@ def test_a_killed_sampling_process_costs_what_is_after_its_checkpoint_and_that_i
     node.hook("prolog")
     before = checkpoint(node)
     os.kill(node.samplers()[0], signal.SIGKILL)
-    wait_until(lambda: not node.samplers(), "not killed")
+    wait_until("not killed", lambda: not node.samplers())
     time.sleep(3)
     node.hook("epilog")
     (payload,) = node.spooled()
@@ -106,26 +107,28 @@ def test_a_hung_sampling_process_is_ended_by_the_epilog_and_that_is_said(node: N
     assert measured(payload) == [90.0, 90.0]
     # It was given two seconds to answer, which are not part of the job.
     assert [2 <= int(LOST.fullmatch(error)[1]) <= 6 for error in payload["errors"]] == [True]
-    wait_until(lambda: (node.jobs(), node.samplers()) == ([], []), "something is left")
+    wait_until("something is left", lambda: (node.jobs(), node.samplers()) == ([], []))
 
 
 def test_a_sampling_process_ends_when_its_folder_is_gone(node: Node) -> None:
     node.hook("prolog")
     checkpoint(node)
-    shutil.rmtree(node.state / "jobs/7.0")
-    wait_until(lambda: not node.samplers(), "it goes on for nobody", 10)
+    (pid,) = node.samplers()
+    with held(pid):
+        shutil.rmtree(node.state / "jobs/7.0")
+    wait_until("it goes on for nobody", lambda: not node.samplers())
 
 
 def test_the_timer_starts_a_killed_sampling_process_again_from_its_checkpoint(node: Node) -> None:
     node.hook("prolog")
     checkpoint(node)
     os.kill(node.samplers()[0], signal.SIGKILL)
-    wait_until(lambda: not node.samplers(), "not killed")
+    wait_until("not killed", lambda: not node.samplers())
     time.sleep(0.5)
     node.ship()
-    wait_until(node.samplers, "not started again")
+    wait_until("not started again", node.samplers)
     path = str(node.state / "jobs/7.0/own/checkpoint")
-    wait_until(lambda: statefile.read(path)["restarts"] == 1, "no checkpoint after it")
+    wait_until("no checkpoint after it", lambda: statefile.read(path)["restarts"] == 1)
     node.hook("epilog")
     (payload,) = node.spooled()
     assert measured(payload) == [90.0, 90.0]
@@ -162,11 +165,11 @@ def test_a_job_long_past_its_time_limit_is_closed_if_slurm_knows_it_no_more(
 def test_a_killed_before_its_first_checkpoint_is_said_to_be_unmeasured(node: Node) -> None:
     node.write_config(checkpoint_s=60)
     node.hook("prolog")
-    wait_until(node.samplers, "no sampling process")
+    wait_until("no sampling process", node.samplers)
     for path in (node.state / "jobs/7.0/own").glob("checkpoint*"):
         path.unlink()
     os.kill(node.samplers()[0], signal.SIGKILL)
-    wait_until(lambda: not node.samplers(), "not killed")
+    wait_until("not killed", lambda: not node.samplers())
     (node.state / "jobs/7.0/own/checkpoint").unlink(missing_ok=True)
     node.hook("epilog")
     (payload,) = node.spooled()
@@ -177,7 +180,7 @@ def test_after_a_reboot_the_timer_closes_the_job_with_its_last_checkpoint(node: 
     node.hook("prolog")
     checkpoint(node)
     os.kill(node.samplers()[0], signal.SIGKILL)
-    wait_until(lambda: not node.samplers(), "not killed")
+    wait_until("not killed", lambda: not node.samplers())
     path = str(node.state / "jobs/7.0/job")
     statefile.save(path, statefile.read(path) | {"boot_id": "another boot"})
     node.ship()
@@ -200,7 +203,7 @@ def test_a_full_disk_at_the_end_keeps_the_job_for_the_timer(node: Node) -> None:
 
 def test_a_full_disk_costs_checkpoints_and_is_said(node: Node) -> None:
     node.hook("prolog", file_bytes_max=1000)
-    wait_until(node.samplers, "no sampling process")
+    wait_until("no sampling process", node.samplers)
     time.sleep(0.5)
     assert not (node.state / "jobs/7.0/own/checkpoint").exists()
     node.hook("epilog")
@@ -226,7 +229,7 @@ def test_a_payload_that_cannot_be_kept_holds_up_no_other_and_is_said(node: Node)
     checkpoint(node, "8.0")
     node.hook("epilog", SLURM_JOB_ID="8", SLURM_JOB_GPUS="3")
     # The sender that this epilog started has closed what the first could not.
-    wait_until(lambda: len(node.spooled()) == 2, "the other one")
+    wait_until("the other one", lambda: len(node.spooled()) == 2)
     assert {payload["job_id"]: measured(payload) for payload in node.spooled()} == {7: [90.0, 90.0], 8: [90.0]}
     assert "[Errno 27] File too large" in str([payload["errors"] for payload in node.spooled()])
 
@@ -265,9 +268,9 @@ def test_a_job_that_nobody_samples_goes_on_only_if_slurm_runs_it(node: Node) -> 
         checkpoint(node, f"{job}.0")
     for pid in node.samplers():
         os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not node.samplers(), "not killed")
+    wait_until("not killed", lambda: not node.samplers())
     node.ship()
-    wait_until(lambda: len(node.samplers()) == 1, "not started again")
+    wait_until("not started again", lambda: len(node.samplers()) == 1)
     assert (node.jobs(), [payload["job_id"] for payload in node.spooled()]) == (["7.0"], [8])
 
 
@@ -277,10 +280,10 @@ def test_a_job_whose_sampling_was_started_again_ends_when_slurm_no_longer_runs_i
     node.hook("prolog")
     checkpoint(node)
     os.kill(node.samplers()[0], signal.SIGKILL)
-    wait_until(lambda: not node.samplers(), "not killed")
+    wait_until("not killed", lambda: not node.samplers())
     node.ship()
     path = str(node.state / "jobs/7.0/own/checkpoint")
-    wait_until(lambda: statefile.read(path)["restarts"] == 1, "not started again")
+    wait_until("not started again", lambda: statefile.read(path)["restarts"] == 1)
     slurm_that_runs(node)
     node.ship()
     assert (node.jobs(), node.samplers()) == ([], [])
@@ -294,7 +297,7 @@ def test_a_disk_too_full_to_note_the_end_leaves_no_process_and_the_timer_closes_
     checkpoint(node)
     # Room for the reason, and none for what an epilog writes down of the end.
     node.hook("epilog", file_bytes_max=60)
-    wait_until(lambda: not node.samplers(), "it goes on without its job")
+    wait_until("it goes on without its job", lambda: not node.samplers())
     assert (node.spooled(), node.jobs()) == ([], ["7.0"])
     node.ship()
     (payload,) = node.spooled()
@@ -310,7 +313,7 @@ def test_a_job_that_is_completing_is_not_sampled_again(node: Node) -> None:
     node.hook("prolog")
     checkpoint(node)
     os.kill(node.samplers()[0], signal.SIGKILL)
-    wait_until(lambda: not node.samplers(), "not killed")
+    wait_until("not killed", lambda: not node.samplers())
     node.ship()
     assert (node.samplers(), node.jobs(), node.spooled()) == ([], ["7.0"], [])
     node.hook("epilog")

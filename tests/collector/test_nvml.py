@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ from collector.loop import Sampler
 from collector.sources.base import SourceError
 from collector.sources.nvml import NO_USE, Nvml
 from tests.collector.sampling import config_of, job, summary
-from tests.parts import missing
+from tests.parts import program
 
 SOURCE = Path(__file__).with_name("nvml_simulated.c")
 CHECKOUT = Path(__file__).parents[2]
@@ -27,11 +26,8 @@ class Driver:
     """The simulated library, and what its devices show."""
 
     def __init__(self, folder: Path) -> None:
-        compiler = shutil.which("gcc")
-        if compiler is None:
-            missing("a C compiler")
         self.library, self.numbers = folder / "libnvidia-ml.so.1", folder / "numbers"
-        command = [str(compiler), "-shared", "-fPIC", "-w", "-o", str(self.library), str(SOURCE)]
+        command = [program("gcc", part="a C compiler"), "-shared", "-fPIC", "-w", "-o", str(self.library), str(SOURCE)]
         subprocess.run(command, check=True, capture_output=True, timeout=60)
         os.environ["NVML_SIMULATED"] = str(self.numbers)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -11,8 +12,20 @@ import time
 
 import pytest
 
-from tests.collector.hook_node import Node, measured, processes, put_settings, wait_until
-from tests.collector.own_runs import JOB, begin, ended, is_left_clean, kept, node_of_a_user, run, variables, words
+from tests.collector.hook_node import Node, measured, processes, put_settings
+from tests.collector.own_runs import (
+    JOB,
+    a_while,
+    begin,
+    ended,
+    is_left_clean,
+    kept,
+    node_of_a_user,
+    run,
+    variables,
+    words,
+)
+from tests.processes import patience, wait_until
 
 node = pytest.fixture(node_of_a_user)
 
@@ -20,10 +33,11 @@ node = pytest.fixture(node_of_a_user)
 def test_a_job_is_measured_and_its_summary_kept(node: Node) -> None:
     done = run(node, "sh", "-c", "echo out; sleep 1.5; exit 7", **JOB)
     assert (done.returncode, done.stdout) == (7, "out\n")
-    assert "kaiku: 2 GPUs on nid005001 for 1.5 s: mean use 90.0 %" in done.stderr
+    said = re.search(r"kaiku: 2 GPUs on nid005001 for (\d\.\d) s: mean use 90\.0 %", done.stderr)
     assert f"kaiku: written to {node.top}/kaiku-77.0-nid005001.json" in done.stderr
     (payload,) = kept(node)
     assert measured(payload) == [90.0, 90.0]
+    assert float(said[1]) == pytest.approx(payload["gpus"][0]["measured_s"], abs=0.3)
     assert [gpu["gpu_id"] for gpu in payload["gpus"]] == [2, 3]
     assert {name: payload[name] for name in ("schema", "cluster", "job_id", "attempt", "node", "sequence")} == {
         "schema": "node-summary/1", "cluster": "lumi", "job_id": 77, "attempt": 0, "node": "nid005001", "sequence": 0,
@@ -37,21 +51,21 @@ def test_a_job_is_measured_and_its_summary_kept(node: Node) -> None:
 
 
 def test_without_a_scheduler_all_gpus_of_the_machine_are_measured(node: Node) -> None:
-    done = run(node, sys.executable, "-c", "import time; e = time.time() + 1\nwhile time.time() < e: pass")
+    done = run(node, sys.executable, "-c", "import time\nwhile time.process_time() < 1: pass")
     assert done.returncode == 0
     (payload,) = kept(node)
     assert len(measured(payload)) == 8
     assert payload["job_id"] > 10**12
-    # One busy loop on one core, as the kernel counted it; a loaded machine gives it less.
-    assert 0.2 < payload["cpu"]["busy_cores_avg"] <= 1.1
-    visible = run(node, "sleep", "0.6", ROCR_VISIBLE_DEVICES="4,5")
+    # A loop that takes a second of one core, however long a loaded machine needs for that; sampling begins after it.
+    assert 0.2 < payload["cpu"]["busy_cores_avg"] * payload["gpus"][0]["measured_s"] <= 1.3
+    visible = run(node, "sleep", a_while(), ROCR_VISIBLE_DEVICES="4,5")
     assert "2 GPUs on" in visible.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
 def test_a_command_that_a_signal_ended(node: Node, number: signal.Signals) -> None:
     assert run(node, "sh", "-c", f"kill -{number.value} $$").returncode == -number
-    assert run(node, "sh", "-c", f"sleep 0.8; kill -{number.value} $$").returncode == -number
+    assert run(node, "sh", "-c", f"sleep {a_while(0.8)}; kill -{number.value} $$").returncode == -number
     assert kept(node)[0]["own_run"]["exit_code"] == f"0:{number.value}"
 
 
@@ -87,39 +101,53 @@ def test_input_goes_through(node: Node) -> None:
 
 def test_the_tasks_of_a_node_count_together_until_the_last_one_ends(node: Node) -> None:
     """The first one ends first, and fails; nobody waits for the others but the summary."""
-    ends = [("1", "3"), ("2.5", "0"), ("0.2", "0"), ("1.5", "0")]
-    tasks = [
-        begin(node, "sh", "-c", f"sleep {seconds}; exit {status}", **JOB | {"SLURM_LOCALID": str(local)})
-        for local, (seconds, status) in enumerate(ends)
-    ]
     began = time.monotonic()
+    code = 'echo begun; while [ ! -e "$0" ]; do sleep 0.1; done; exit "$1"'
+    overs = [node.top / f"over-{local}" for local in range(4)]
+    tasks = [
+        begin(node, "sh", "-c", code, str(over), str(status), **JOB | {"SLURM_LOCALID": str(local)})
+        for local, (over, status) in enumerate(zip(overs, (3, 0, 0, 0), strict=True))
+    ]
+    assert [task.stdout.readline() for task in tasks] == ["begun\n"] * 4
+    wait_until("sampling", lambda: processes("run", str(node.config), "--job"))
+    sampled = time.monotonic()
+    overs[0].touch()
     assert ended(tasks[0]) == 3
-    assert time.monotonic() - began < 2.2
+    assert [task.poll() for task in tasks[1:]] == [None] * 3
     assert kept(node) == []
-    assert [ended(task) for task in tasks[1:]] == [0, 0, 0]
+    time.sleep(1)
+    for over, task in zip(overs[1:], tasks[1:], strict=True):
+        over.touch()
+        lasted = time.monotonic() - sampled
+        assert ended(task) == 0
     (payload,) = kept(node)
-    assert 2.3 < payload["gpus"][0]["measured_s"] < 4
+    # Until the last one ended, not the first; how long it took for sampling to begin is the machine's.
+    assert lasted - 0.9 < payload["gpus"][0]["measured_s"] < time.monotonic() - began
     assert (payload["own_run"]["state"], payload["own_run"]["exit_code"]) == ("FAILED", "3:0")
     assert is_left_clean(node)
 
 
 def test_a_task_that_is_killed_does_not_keep_the_others_from_their_summary(node: Node) -> None:
-    tasks = [begin(node, "sleep", "2", **JOB | {"SLURM_LOCALID": str(local)}) for local in range(2)]
-    time.sleep(1)
+    over, code = node.top / "over", 'echo begun; while [ ! -e "$0" ]; do sleep 0.1; done'
+    tasks = [begin(node, "sh", "-c", code, str(over), **JOB | {"SLURM_LOCALID": str(local)}) for local in range(2)]
+    assert [task.stdout.readline() for task in tasks] == ["begun\n"] * 2
+    wait_until("sampling", lambda: processes("run", str(node.config), "--job"))
+    time.sleep(0.5)
     os.killpg(tasks[0].pid, signal.SIGKILL)
+    over.touch()
     assert [ended(task) for task in tasks] == [-9, 0]
     assert len(kept(node)) == 1
     assert is_left_clean(node)
 
 
 def test_a_run_inside_a_run_is_not_measured_twice(node: Node) -> None:
-    assert run(node, *words(node, "sleep", "0.6")).returncode == 0
+    assert run(node, *words(node, "sleep", a_while())).returncode == 0
     assert len(kept(node)) == 1
 
 
 def test_a_job_submitted_from_inside_a_run_is_measured(node: Node) -> None:
     """Its environment comes along with it."""
-    assert run(node, "sleep", "0.6", KAIKU_RUN="76@nid005001", **JOB).returncode == 0
+    assert run(node, "sleep", a_while(), KAIKU_RUN="76@nid005001", **JOB).returncode == 0
     assert len(kept(node)) == 1
 
 
@@ -153,33 +181,35 @@ def test_an_interrupt_from_the_terminal_comes_once(node: Node) -> None:
     while b"ready" not in said:
         said += os.read(terminal, 1000)
     os.write(terminal, b"\x03")
-    wait_until(lambda: os.waitpid(pid, os.WNOHANG)[0], "the run to end")
+    wait_until("the run to end", lambda: os.waitpid(pid, os.WNOHANG)[0])
     said += os.read(terminal, 10_000)
     assert b"got 1" in said
 
 
 def test_a_killed_run_leaves_no_sampling_behind(node: Node) -> None:
-    process = begin(node, "sleep", "30")
-    wait_until(lambda: processes("run", str(node.config), "--job"), "sampling")
+    process = begin(node, "sleep", "300")
+    wait_until("sampling", lambda: processes("run", str(node.config), "--job"))
     os.killpg(process.pid, signal.SIGKILL)
     ended(process)
-    wait_until(lambda: not processes("run", str(node.config), "--job"), "the sampling to end", 5)
+    wait_until("the sampling to end", lambda: not processes("run", str(node.config), "--job"))
     assert len(os.listdir(node.top / "tmp")) == 2
-    run(node, "sleep", "0.6")
+    run(node, "sleep", a_while())
     assert is_left_clean(node)
 
 
 def test_sampling_that_hangs_or_dies_holds_nobody_up(node: Node) -> None:
     for kill in (signal.SIGSTOP, signal.SIGKILL):
-        process = begin(node, "sleep", "1.5")
-        wait_until(lambda: processes("run", str(node.config), "--job"), "sampling")
+        over = node.top / f"over-{kill}"
+        process = begin(node, "sh", "-c", f"until [ -e {over} ]; do sleep 0.1; done")
+        wait_until("sampling", lambda: processes("run", str(node.config), "--job"))
         time.sleep(0.7)
         for pid in processes("run", str(node.config), "--job"):
             os.kill(pid, kill)
+        over.touch()
         began = time.monotonic()
         assert ended(process) == 0
-        assert time.monotonic() - began < 4.5
-        wait_until(lambda: is_left_clean(node), "the sampling to be gone", 5)
+        assert time.monotonic() - began < patience(4.5)
+        wait_until("the sampling to be gone", lambda: is_left_clean(node))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +221,7 @@ def test_sampling_that_hangs_or_dies_holds_nobody_up(node: Node) -> None:
 )
 def test_what_cannot_be_measured_is_said_in_one_line(node: Node, settings: str, reason: str) -> None:
     put_settings(node.config, settings)
-    done = run(node, "sh", "-c", "sleep 0.6; exit 3")
+    done = run(node, "sh", "-c", f"sleep {a_while()}; exit 3")
     assert done.returncode == 3
     assert done.stderr.startswith("kaiku: not measured: ")
     assert reason in done.stderr
@@ -206,7 +236,7 @@ def test_a_node_whose_files_hang_holds_nobody_up(node: Node) -> None:
     began = time.monotonic()
     done = run(node, "sh", "-c", "sleep 1; exit 3")
     assert (done.returncode, "not measured: no answer in time" in done.stderr) == (3, True)
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < patience(8)
 
 
 def test_an_alarm_of_somebody_else_is_the_commands(node: Node) -> None:
@@ -222,8 +252,10 @@ def test_an_alarm_of_somebody_else_is_the_commands(node: Node) -> None:
 def test_how_slurm_ended_it_is_told_as_slurm_names_it(node: Node) -> None:
     for ends_in_s, state in ((3600, "CANCELLED"), (0, "TIMEOUT")):
         limit = {"SLURM_JOB_START_TIME": "1", "SLURM_JOB_END_TIME": str(int(time.time()) + ends_in_s)}
-        process = begin(node, "sleep", "30", **JOB | limit)
-        time.sleep(1.2)
+        process = begin(node, "sh", "-c", "echo begun; exec sleep 30", **JOB | limit)
+        assert process.stdout.readline() == "begun\n"
+        wait_until("sampling", lambda: processes("run", str(node.config), "--job"))
+        time.sleep(0.5)
         process.terminate()
         # Slurm's own signal reaches the command as well; this test's came to the run alone.
         os.killpg(process.pid, signal.SIGTERM)
@@ -245,6 +277,6 @@ def test_a_command_of_no_time_is_left_in_peace(node: Node) -> None:
 
 def test_ten_at_once_keep_ten_files(node: Node) -> None:
     batch = {name: value for name, value in JOB.items() if name != "SLURM_STEP_ID"}
-    together = [begin(node, "sleep", "1.2", **batch) for _ in range(10)]
+    together = [begin(node, "sleep", a_while(1.2), **batch) for _ in range(10)]
     assert [ended(process) for process in together] == [0] * 10
     assert [len(measured(payload)) for payload in kept(node)] == [2] * 10

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pwd
 import subprocess
 import sys
@@ -13,7 +12,8 @@ import pytest
 from collector import privilege
 from collector.config import Config
 
-ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights to give up")
+ROOT_ONLY = pytest.mark.needs("root")
+"""Only root has rights to give up."""
 
 
 def config(tmp_path: Path, user: str, options: str = "rw,nosuid") -> Config:

@@ -18,6 +18,7 @@ from collector import spool
 from collector.config import Config
 from collector.shipper import ShipError, ship
 from tests.collector.answers import Answers, counted, serving, shipping_config
+from tests.parts import need
 
 
 @pytest.fixture
@@ -32,6 +33,7 @@ def config(tmp_path: Path) -> Config:
 def portal(tmp_path: Path) -> Iterator[Answers]:
     """A portal with a certificate of 127.0.0.1 that `cert.pem` vouches for."""
     files = (str(tmp_path / "cert.pem"), str(tmp_path / "key.pem"))
+    need("openssl")
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=kaiku-test"
     extra = ["-addext", "subjectAltName=IP:127.0.0.1", "-out", files[0], "-keyout", files[1]]
     subprocess.run([*command.split(), *extra], check=True, capture_output=True)
@@ -49,7 +51,7 @@ class Proxy:
     def __init__(self) -> None:
         self.server = socket.create_server(("127.0.0.1", 0))
         self.asked = self.seen = b""
-        self.thread = threading.Thread(target=self._serve)
+        self.thread = threading.Thread(target=self._serve, daemon=True)
         self.thread.start()
 
     @property
@@ -62,7 +64,7 @@ class Proxy:
             host, _, port = self.asked.split()[1].decode().partition(":")
             with socket.create_connection((host, int(port))) as portal:
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                back = threading.Thread(target=self._copy, args=(portal, client))
+                back = threading.Thread(target=self._copy, args=(portal, client), daemon=True)
                 back.start()
                 self._copy(client, portal)
                 back.join()

@@ -23,8 +23,9 @@ from collector.sources.amdgpu_sysfs import AmdgpuSysfs
 from metrics.raw_samples import RawSamplesPayload, problems
 from tests.collector.answers import Answers, counted, serving, shipping_config
 from tests.collector.fake_node import FakeNode
-from tests.collector.hook_node import Node, checkpoint, wait_until
+from tests.collector.hook_node import Node, checkpoint
 from tests.collector.sampling import GB, START, config_of, job, summary
+from tests.processes import wait_until
 
 
 @pytest.fixture
@@ -132,7 +133,7 @@ def test_from_the_hooks_to_the_disk(hooks: Node, settings: dict[str, Any], comme
     hooks.hook("prolog", SLURM_JOB_COMMENT=comment)
     checkpoint(hooks)
     hooks.hook("epilog", SLURM_JOB_COMMENT="changed since")
-    wait_until(lambda: len(hooks.spooled()) == 1, "a summary")
+    wait_until("a summary", lambda: len(hooks.spooled()) == 1)
     found = [json.loads(path.read_bytes()) for path in (hooks.state / "spool").glob("raw-*.json")]
     assert len(found) == expected
     for payload in found:

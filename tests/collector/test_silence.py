@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -15,13 +13,14 @@ from pathlib import Path
 import pytest
 
 from tests.collector.hook_node import Node, checkpoint, collector_zip, environment, measured, put_settings
+from tests.parts import need, python
 
 pytestmark = pytest.mark.xdist_group("system log")
 # Where systemd is installed and does not run, the log's name leads to a place where nobody listens.
 LOG = Path("/dev/log").resolve()
 # Every process of a machine writes to its one log: these jobs are of this module alone.
 FIRST, SECOND, THIRD = "900041", "900042", "900043"
-OLD_PYTHON = next((path for path in Path.home().glob(".pyenv/versions/3.6.*/bin/python3.6")), None)
+OLD_PYTHON = "3.6"
 
 
 @pytest.fixture
@@ -33,8 +32,7 @@ def node(tmp_path: Path) -> Iterator[Node]:
 @pytest.fixture
 def logged() -> Iterator[Callable[[], list[str]]]:
     """What came to the system's log, which this is where the machine has none."""
-    if LOG.exists() or not os.access("/dev", os.W_OK):
-        pytest.skip("this machine has a system log of its own")
+    need("no system log")
     LOG.parent.mkdir(parents=True, exist_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as log:
         log.bind(str(LOG))
@@ -59,9 +57,7 @@ def no_python(node: Node) -> dict[str, object]:
 
 
 def old_python(node: Node) -> dict[str, object]:
-    if OLD_PYTHON is None:
-        pytest.skip("no Python 3.6 here")
-    return {"python": OLD_PYTHON}
+    return {"python": python(OLD_PYTHON)}
 
 
 def cut_zip(node: Node) -> dict[str, object]:
@@ -151,8 +147,7 @@ def test_the_list_of_failures_stays_small(node: Node) -> None:
 
 def test_a_log_that_nobody_reads_holds_up_no_hook(node: Node) -> None:
     """A socket that takes nothing more: writing to it would wait for ever."""
-    if LOG.exists():
-        pytest.skip("this machine has a system log of its own")
+    need("no system log")
     with (
         socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as log,
         socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as full,
@@ -172,13 +167,8 @@ def test_a_log_that_nobody_reads_holds_up_no_hook(node: Node) -> None:
 
 @pytest.mark.parametrize("version", ["3.9", "3.13"])
 def test_the_hooks_do_their_work_with_every_python_from_39_on(node: Node, version: str) -> None:
-    found = next(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"), None) or shutil.which(
-        f"python{version}"
-    )
-    if found is None:
-        pytest.skip(f"no Python {version} here")
     for hook in ("prolog", "epilog"):
-        script = node.script(hook, python=found)
+        script = node.script(hook, python=python(version))
         subprocess.run(["/bin/sh", script], env=environment(), timeout=30, check=True)
         if hook == "prolog":
             checkpoint(node)
@@ -187,9 +177,7 @@ def test_the_hooks_do_their_work_with_every_python_from_39_on(node: Node, versio
 
 
 def test_an_old_python_is_told_so_whatever_it_should_do(tmp_path: Path) -> None:
-    if OLD_PYTHON is None:
-        pytest.skip("no Python 3.6 here")
-    done = subprocess.run([OLD_PYTHON, collector_zip(), "check"], capture_output=True, text=True, check=False)
+    done = subprocess.run([python(OLD_PYTHON), collector_zip(), "check"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.strip() == "kaiku-collector: needs Python 3.9 or later, this is 3.6"
     assert sys.version_info >= (3, 9)

@@ -19,7 +19,8 @@ def top(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return hooks.TOP
     parts, target = tmp_path / "parts", tmp_path / "it's the collector.pyz"
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(Path(hooks.__file__).parent, parts / "collector", ignore=ignored)
+    for package in ("collector", "wire"):
+        shutil.copytree(Path(hooks.TOP) / package, parts / package, ignore=ignored)
     zipapp.create_archive(parts, target, main="collector.__main__:main")
     return str(target)
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tests.parts import postgresql_programs
 from tests.processes import children, wait_until
 
 HERE = Path(__file__).parent
@@ -21,7 +22,6 @@ HOSTS = "127.0.0.1 localhost postgres redis portal ingest {name}\n"
 PATH = "/opt/kaiku/.venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # What the Dockerfile's last steps leave in the image of the proxy.
 IMAGE_LINKS = ["link /dev/stdout /var/log/nginx/access.log", "link /dev/stderr /var/log/nginx/error.log"]
-POSTGRES = sorted(str(path) for path in Path("/usr/lib/postgresql").glob("*/bin"))
 
 
 class Pod:
@@ -37,8 +37,12 @@ class Pod:
         )
         self.network = subprocess.Popen(["unshare", "--net", "--uts", "sh", "-ec", script], start_new_session=True)
         own, its = (Path(f"/proc/{pid}/ns/net") for pid in ("self", self.network.pid))
-        wait_until("a network of its own", lambda: own.readlink() != its.readlink())
-        wait_until("its loopback", lambda: self.inside("ip", "-o", "link", "show", "up", "lo").stdout)
+        try:
+            wait_until("a network of its own", lambda: own.readlink() != its.readlink())
+            wait_until("its loopback", lambda: self.inside("ip", "-o", "link", "show", "up", "lo").stdout)
+        except BaseException:
+            self.stop()
+            raise
 
     def inside(self, *command: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
         """A command of this machine in the network of the pod."""
@@ -155,7 +159,7 @@ def environment(service: dict[str, Any]) -> dict[str, str]:
     """What the service's process is given, by the file and by its image."""
     given = {key: str(value) for key, value in service.get("environment", {}).items()}
     image = {
-        "PATH": ":".join([*POSTGRES[-1:], PATH]),
+        "PATH": f"{postgresql_programs()}:{PATH}",
         "PGDATA": "/var/lib/postgresql/data",
         "KAIKU_VAR_DIR": "/var/lib/kaiku-portal",
         "XDG_CACHE_HOME": "/var/cache/kaiku",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import os
 import re
-import shutil
 import signal
 import socket
 import ssl
@@ -15,7 +14,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.parts import missing
+from tests.parts import need, program
 from tests.portal.served import Answer, database_environment, serving
 from tests.processes import free_ports, wait_until
 
@@ -68,6 +67,7 @@ def told(asked: http.client.HTTPConnection, method: str, path: str, body: bytes,
 
 def certificate(folder: Path) -> None:
     """A self-signed one for the name of the example, and its key."""
+    need("openssl")
     command = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN={NAME}".split()
     keys = ["-keyout", folder / "privkey.pem", "-out", folder / "fullchain.pem"]
     subprocess.run([*command, *keys], check=True, capture_output=True, timeout=30)
@@ -103,8 +103,8 @@ def is_up(port: int) -> bool:
 @contextmanager
 def nginx(configuration: Path, port: int) -> Iterator[None]:
     """The server until the end of the block."""
-    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin") or missing("nginx")
-    command = [program, "-p", configuration.parent, "-c", configuration, "-e", configuration.parent / "error.log"]
+    folder = configuration.parent
+    command = [program("nginx"), "-p", folder, "-c", configuration, "-e", folder / "error.log"]
     subprocess.run([*command, "-t"], check=True, timeout=30)
     process = subprocess.Popen([*command, "-g", "daemon off;"], start_new_session=True)
     try:
@@ -118,6 +118,7 @@ def nginx(configuration: Path, port: int) -> Iterator[None]:
 @contextmanager
 def proxied(folder: Path, **settings: str) -> Iterator[Proxy]:
     """Proxy, portal and ingest on the tests' PostgreSQL until the end of the block."""
+    need("nginx")
     ports = dict(zip(("plain", "tls", "portal", "ingest"), free_ports(4), strict=True))
     folder.chmod(0o755)
     certificate(folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from django.utils import timezone
 from psycopg import sql
 
 from analysis.services import analyse_job
-from bench.samples.generate import sample_jobs
+from demo.generate import sample_jobs
 from jobs.models import Job
 from portal.ingest.body import records
 from portal.ingest.services import KINDS, ingest
@@ -26,7 +25,7 @@ from reports.models import Report
 from reports.selectors import due_efficiencies
 from reports.services.publishing import publish
 from tests.deploy.compose import ROOT
-from tests.parts import missing
+from tests.parts import need
 from tests.portal.served import database_environment
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("backup")]
@@ -39,8 +38,7 @@ PAGE = (ROOT / "docs/backup.md").read_text()
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """The tests' PostgreSQL, with sample jobs in it that are judged and reported."""
-    if not all(map(shutil.which, ("pg_dump", "pg_restore"))):
-        missing("pg_dump and pg_restore")
+    need("pg_dump")
     found = database_environment(tmp_path)
     now = timezone.now()
     for job in islice(sample_jobs(seed=7, until=now), JOBS):
@@ -114,9 +112,8 @@ def test_a_dump_brings_back_every_row_and_every_report(
     assert printed(again, "migrate", "--check") == b""
 
 
+@pytest.mark.needs("pg_dump")
 def test_old_dumps_go_and_a_failed_one_leaves_nothing(tmp_path: Path) -> None:
-    if not shutil.which("pg_dump"):
-        missing("pg_dump")
     old, other = tmp_path / "kaiku-20200101T000000Z.dump", tmp_path / "kept.txt"
     for path in (old, other):
         path.touch()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.compose import FILE, ROOT, composition
-from tests.deploy.pod import POSTGRES, Pod
+from tests.deploy.pod import Pod
 from tests.deploy.proxy import certificate
-from tests.parts import missing
+from tests.parts import need
 from tests.payloads import record, summary
 from tests.processes import wait_until
 
@@ -91,10 +90,7 @@ def test_every_variable_of_the_file_is_one_that_kaiku_reads() -> None:
 @pytest.fixture(scope="module")
 def pod(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pod]:
     """Everything that compose.yaml starts, in its order, from an empty database."""
-    programs = ("redis-server", "nginx", "unshare", "nsenter", "setpriv", "ip", "openssl")
-    lacking = [name for name in programs if not shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")]
-    if lacking or not POSTGRES or os.geteuid():
-        missing(", ".join([*lacking, "" if POSTGRES else "PostgreSQL", "root" if os.geteuid() else ""]).strip(", "))
+    need("redis-server", "nginx", "network namespaces", "mounts", "setpriv", "openssl", "PostgreSQL's programs")
     top = tmp_path_factory.mktemp("pod")
     subprocess.run([ROOT / "deploy/new-site", top / "site", NAME], check=True, timeout=20)
     certificate(top / "site/tls")

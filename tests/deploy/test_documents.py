@@ -10,22 +10,15 @@ import pytest
 from tests.deploy.compose import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-ALERTS = (
-    "KaikuDown KaikuNotReady KaikuTrouble KaikuNoWorker KaikuNoBeat KaikuJudgementLate KaikuReportLate KaikuMailLate"
-    " KaikuExportLate KaikuWorkSetAside KaikuJobsWithoutSummary KaikuNodesSilent KaikuRunningNodesSilent"
-    " KaikuCollectorFailures KaikuIngestDown"
-    " KaikuIngestRefusing KaikuIngestBusy KaikuIngestSilent KaikuDirectoryOld KaikuFlagsOld KaikuMonthNotClosed"
-    " KaikuMailFailing KaikuDiskFilling KaikuScrapeFailing KaikuMigrationsMissing"
-).split()
 NOT_SETTINGS = set(
     "KAIKU_HOST KAIKU_SITE KEEP_DAYS KAIKU_URL KAIKU_TOKEN KAIKU_LOG_TOKEN MLFLOW_TRACKING_TOKEN".split()
 )
 """Of compose.yaml, of the script that dumps, of `kaiku` in the terminal, and of MLflow's clients."""
 
 
-def test_each_alert_has_one_heading_that_says_what_it_means_how_to_look_and_what_to_do() -> None:
+def test_the_heading_of_each_alert_says_what_it_means_how_to_look_and_what_to_do() -> None:
     parts = re.split(r"^## (\w+)$", (ROOT / "docs/runbook.md").read_text(), flags=re.M)[1:]
-    assert parts[::2] == ALERTS
+    assert len(parts) > 40, "tests/deploy/test_monitoring.py compares them with the rules"
     for name, text in zip(parts[::2], parts[1::2], strict=True):
         assert re.findall(r"^\*\*(\w+):\*\*", text, re.M) == ["Means", "Look", "Do"], name
 

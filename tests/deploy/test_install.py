@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.deploy.compose import ROOT
-from tests.parts import IS_ALL_REQUIRED, missing
+from tests.parts import need, need_all_required
 
 PAGE = (ROOT / "docs/install.md").read_text()
 AFTER = """
@@ -31,12 +30,8 @@ def blocks(first: int, last: int) -> str:
 
 
 def test_a_host_that_follows_the_page_ends_with_a_report(tmp_path: Path) -> None:
-    if not IS_ALL_REQUIRED:
-        pytest.skip("this walk installs everything anew, for a minute or more; with KAIKU_TEST_REQUIRE=all")
-    programs = ("redis-server", "nginx", "unshare", "curl", "pg_createcluster", "ip", "setpriv")
-    lacking = [name for name in programs if not shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")]
-    if lacking or os.geteuid():
-        missing(", ".join(lacking) or "root")
+    need_all_required("this walk installs everything anew, for a minute or more")
+    need("redis-server", "nginx", "curl", "pg_createcluster", "network namespaces", "mounts", "setpriv")
     (tmp_path / "scratch").mkdir()
     (tmp_path / "online").write_text(blocks(1, 1))
     (tmp_path / "offline").write_text(f"cd /opt/kaiku\n{blocks(2, 8)}\n{AFTER}")

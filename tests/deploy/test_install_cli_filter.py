@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.lua import FILTER, INSTALLER, installer, ran
+from tests.filter_installer import INSTALLER, installer
+from tests.lua import FILTER, ran
 
 SITE_FILTER = """\
 local is_loaded, kaiku = pcall(dofile, "{module}")

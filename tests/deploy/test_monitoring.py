@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,11 +20,12 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
-from jobs.models import DirectoryImport, Process
+from analysis.months.kind import LATE
+from jobs.models import DirectoryImport, Process, WorkFailure
 from jobs.tallies import kinds
 from jobs.tallies.services import add
-from portal.system.concerns import FLAGS_LATE_S, LATE_S, MONTH_LATE_S
-from tests.parts import missing
+from portal.system.concerns import FAILING_S, LATE_S, STEP_LATE_S, STEPS_MISSED
+from tests.parts import program
 from tests.processes import free_ports, wait_until
 
 MONITORING = Path(__file__).parents[2] / "deploy" / "monitoring"
@@ -35,11 +35,6 @@ CASES = yaml.safe_load((MONITORING / "kaiku.rules.test.yml").read_text())["tests
 BOARD = json.loads((MONITORING / "kaiku.dashboard.json").read_text())
 EXPRESSIONS = [target["expr"] for panel in BOARD["panels"] for target in panel.get("targets", ())]
 NAME = re.compile(r"\bkaiku_\w+")
-
-
-def program(name: str) -> str:
-    found = shutil.which(name)
-    return found or missing(name)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +63,10 @@ def test_the_system_page_calls_late_what_the_alerts_do() -> None:
     limits = re.findall(r'kaiku_oldest_due_seconds\{kind="(\w+)"\} > (\d+)', " ".join(rule["expr"] for rule in RULES))
     assert {kind: float(limit) for kind, limit in limits} == LATE_S
     limit_of = {rule["alert"]: rule["expr"].rpartition(" > ")[2] for rule in RULES}
-    assert float(limit_of["KaikuFlagsOld"]) == FLAGS_LATE_S
-    assert float(limit_of["KaikuMonthNotClosed"]) == MONTH_LATE_S
+    assert float(limit_of["KaikuWorkFailing"]) == FAILING_S
+    late = f"{STEPS_MISSED} * max by (step) (kaiku_step_period_seconds) + {STEP_LATE_S})"
+    assert limit_of["KaikuStepLate"].startswith(late)
+    assert float(limit_of["KaikuMonthNotClosed"]) == LATE.total_seconds()
 
 
 @pytest.fixture
@@ -82,6 +79,7 @@ def numbers(db: None, settings) -> None:
         add(kind.of(1.0, *labels) if isinstance(kind, kinds.Times) else kind.of(*labels))
     Process.objects.create(name="host 1 2", kind="worker", version="1", seen_at=now, waiting_records=1)
     DirectoryImport.objects.create(asked="csv", source="csv", began_at=now - timedelta(minutes=5))
+    WorkFailure.objects.create(kind="report", key=1, tries=1, first_at=now, last_at=now)
 
 
 def test_every_number_that_rules_and_dashboard_name_is_there(numbers: None) -> None:
@@ -129,8 +127,9 @@ def prometheus(target: str, folder: Path) -> Iterator[str]:
         *(f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}"),
         f"--web.listen-address={address}",
     )
+    command = [program("prometheus", part="Prometheus"), *options]
     with (folder / "log").open("w") as log:
-        process = subprocess.Popen([program("prometheus"), *options], stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
     try:
         yield f"http://{address}"
     finally:

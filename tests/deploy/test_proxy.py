@@ -17,14 +17,14 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.utils import timezone
 
-from jobs.models import ApiToken, PointBatch, User
+from jobs.models import PointBatch, Token, User
+from jobs.tokens.services import issue_token
 from metrics.models import NodeSummary
-from metrics.services import create_collector_token
-from portal.sign_in.personal_tokens import issue_token
 from tests.deploy.proxy import NAME, Proxy, certificate, laid_out, nginx, proxied
 from tests.payloads import summary
 from tests.portal.served import SUMMARIES
 from tests.processes import free_ports, wait_until
+from tests.tokens import create_collector_token
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("proxy")]
 
@@ -125,7 +125,7 @@ def test_packed_payloads_pass_to_the_ingest_and_pages_do_not(proxy: Proxy) -> No
 
 def test_what_scripts_log_passes_to_the_portal(proxy: Proxy) -> None:
     alice = User.objects.create(username="alice")
-    token = issue_token(alice, name="training", days=1, now=timezone.now(), kind=ApiToken.Kind.RUNS)
+    token = issue_token(alice, name="training", days=1, now=timezone.now(), kind=Token.Kind.RUNS)
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
     made = proxy.ask("/api/v1/experiments/", "POST", b'{"name": "vit"}', **headers).json()
     run = proxy.ask(f"/api/v1/experiments/{made['experiment_id']}/runs", "POST", b"{}", **headers).json()["run_id"]

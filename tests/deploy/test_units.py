@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import configparser
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.deploy.compose import ROOT, composition
-from tests.parts import missing
+from tests.parts import program
 
 UNITS = ROOT / "deploy/portal"
 SERVICES = sorted(UNITS.glob("*.service"))
@@ -21,7 +20,7 @@ EXPOSURE_MAX = 3.0
 
 @pytest.fixture
 def analyze() -> str:
-    return shutil.which("systemd-analyze") or missing("systemd-analyze")
+    return program("systemd-analyze")
 
 
 @pytest.mark.parametrize("unit", SERVICES, ids=lambda unit: unit.name)

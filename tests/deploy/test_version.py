@@ -6,6 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
 from django.test import Client
 
 from portal.version import VERSION
@@ -20,6 +21,7 @@ def test_the_about_page_shows_the_version_of_the_project_file(db: None) -> None:
     assert f"This is Kaiku {VERSION}" in Client().get("/about/").content.decode()
 
 
+@pytest.mark.needs("git")
 def test_no_other_file_of_the_portal_repeats_it() -> None:
     files = subprocess.run(
         ["git", "ls-files", "portal", "deploy", "static", "templates", "*.toml"], cwd=ROOT, capture_output=True

@@ -18,8 +18,8 @@ from education.services import links
 from education.services.asking import MayReach
 from education.services.editing import create_lesson, save_lesson
 from education.services.links import LEASE, LINK, Checked, ask_for_check, check_asked_links, check_links, link_problem
-from education.tasks import check_links as check_links_task
-from jobs.failures.selectors import failures
+from jobs.work_queue.selectors import failures
+from tests.steps import ran
 
 
 def on_loopback(address: str, port: int) -> bool:
@@ -69,13 +69,13 @@ class Pages(BaseHTTPRequestHandler):
 @pytest.fixture
 def site() -> Iterator[str]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
     Pages.asked.clear()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with server:
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
 
 
 @pytest.mark.parametrize("path", ["/there", "/there#section", "/moved", "/no-head", "/?q=ä"])
@@ -127,7 +127,7 @@ def test_a_server_that_refuses_hangs_up_or_talks_nonsense_is_a_problem() -> None
                 connection.sendall(said)
                 connection.close()
 
-        thread = threading.Thread(target=answer)
+        thread = threading.Thread(target=answer, daemon=True)
         thread.start()
         assert link_problem(f"http://127.0.0.1:{port}/", 2, on_loopback).startswith("not reached")
         thread.join()
@@ -220,7 +220,7 @@ def test_what_a_server_answers_is_kept_as_far_as_it_can_be_read() -> None:
                     connection.recv(4096)
                     connection.sendall(b"\x00HT\x07TP nonsense\r\n\r\n")
 
-        thread = threading.Thread(target=answer)
+        thread = threading.Thread(target=answer, daemon=True)
         thread.start()
         problem = link_problem(f"http://127.0.0.1:{listening.getsockname()[1]}/", 5, on_loopback)
         thread.join()
@@ -266,5 +266,5 @@ def test_broken_addresses_stand_first_and_each_once(linked: str, now) -> None:
 
 def test_a_beat_does_what_was_asked_for(linked: str, now) -> None:
     ask_for_check(now)
-    check_links_task()
+    assert ran("check_links") == 1
     assert LinkCheck.objects.get().ended_at is not None

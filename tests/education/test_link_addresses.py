@@ -53,7 +53,7 @@ def server(behave: Callable[[socket.socket], None], host: str = "127.0.0.1") -> 
                     except OSError:
                         continue
 
-        thread = threading.Thread(target=serve)
+        thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         yield listening.getsockname()[1]
         listening.shutdown(socket.SHUT_RDWR)

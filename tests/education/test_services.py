@@ -18,7 +18,6 @@ from education.selectors import current_lessons, current_programs, lesson_conten
 from education.services import seeding
 from education.services.editing import EditConflict, restore_version, save_lesson, start_translation
 from education.services.seeding import Seeding, store_seeds
-from portal.settings import IS_EMBEDDED
 
 OVERSCALING = FindingCode.OVERSCALING
 
@@ -121,7 +120,7 @@ def test_a_translation_begins_hidden_and_is_said_once_shown(overscaling, erin) -
     assert current_lessons()[OVERSCALING] == english
 
 
-@pytest.mark.skipif(IS_EMBEDDED, reason="the tests' SQLite is in memory, where threads cannot wait for each other")
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_editors_who_save_in_the_same_moment_one_wins_and_the_others_are_told(erin) -> None:
     store_seeds()
@@ -137,7 +136,7 @@ def test_of_editors_who_save_in_the_same_moment_one_wins_and_the_others_are_told
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=edit, args=(number,)) for number in range(4)]
+    threads = [threading.Thread(target=edit, args=(number,), daemon=True) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from tests.hosts.machines import Host
 from tests.hosts.site import PATIENCE_S, Site
+from tests.parts import libfaketime
 from tests.processes import wait_until
 
 CUT_S = float(os.environ.get("KAIKU_CUT_SECONDS", "6"))
@@ -16,8 +17,6 @@ CUT_S = float(os.environ.get("KAIKU_CUT_SECONDS", "6"))
 
 AWAY_S = 2.0
 """How long a service manager takes to start what was killed."""
-
-FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
 
 Fault = Callable[[Site], None]
 
@@ -103,7 +102,7 @@ def wrong_clock(site: Site, offset: str) -> None:
     """The wall clock of one worker is wrong from its start on; what measures durations is not."""
     site.one.signal("worker", signal.SIGTERM)
     site.start_worker(
-        site.one, LD_PRELOAD=FAKETIME, FAKETIME=offset, DONT_FAKE_MONOTONIC="1", FAKETIME_DONT_FAKE_MONOTONIC="1"
+        site.one, LD_PRELOAD=libfaketime(), FAKETIME=offset, DONT_FAKE_MONOTONIC="1", FAKETIME_DONT_FAKE_MONOTONIC="1"
     )
     log = site.top / "one.log"
     starts = log.read_text().count(" ready.")

@@ -6,7 +6,6 @@ They share the files, so that a test reads their logs, and nothing they do leave
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -15,24 +14,19 @@ from pathlib import Path
 
 from tests.processes import children, wait_until
 
-PROGRAMS = ("ip", "unshare", "nsenter")
 CHECKOUT = Path(__file__).resolve().parents[2]
 NOBODYS_MAC = "02:00:00:00:00:ff"
 INIT = "hostname {name}; trap '' CHLD; exec sleep infinity"
 """The first process of a host: ended children that nobody waits for are gone at once."""
 
 
-def is_allowed() -> bool:
-    """Whether this machine lets us make namespaces at all."""
-    return os.geteuid() == 0 and not subprocess.run(["unshare", "--net", "true"], check=False).returncode
-
-
-def has_programs() -> bool:
-    return all(map(shutil.which, PROGRAMS))
-
-
 def ip(*arguments: str) -> None:
     subprocess.run(["ip", *arguments], check=True, capture_output=True, timeout=30)
+
+
+def remove(space: str) -> None:
+    """Take a namespace away; one that was never made is none."""
+    subprocess.run(["ip", "netns", "delete", space], capture_output=True, check=False, timeout=30)
 
 
 class Host:
@@ -132,7 +126,7 @@ class Host:
             self.running["init"].kill()
         for process in self.running.values():
             process.wait(30)
-        ip("netns", "delete", self.space)
+        remove(self.space)
 
 
 class Network:
@@ -142,6 +136,8 @@ class Network:
         self.prefix = f"kaiku-{os.getpid()}"
         self.switch = f"{self.prefix}-switch"
         self.hosts: list[Host] = []
+
+    def boot(self) -> None:
         ip("netns", "add", self.switch)
         ip("-n", self.switch, "link", "add", "bridge", "type", "bridge")
         ip("-n", self.switch, "link", "set", "bridge", "up")
@@ -154,4 +150,4 @@ class Network:
     def stop(self) -> None:
         for host in self.hosts:
             host.stop()
-        ip("netns", "delete", self.switch)
+        remove(self.switch)

@@ -17,7 +17,7 @@ import psycopg
 import redis
 
 from tests.hosts.machines import Host, Network
-from tests.parts import missing
+from tests.parts import postgresql_programs
 from tests.payloads import record, summary
 from tests.processes import wait_until
 
@@ -51,9 +51,10 @@ class Site:
     def __init__(self) -> None:
         self.top = Path(tempfile.mkdtemp(prefix="kaiku-hosts-", dir="/tmp"))
         self.top.chmod(0o755)
-        self.network = Network()
         self.last_job, self.told = 0, list[int]()
+        self.network = Network()
         try:
+            self.network.boot()
             self.portal, self.one, self.two, self.node = map(self.network.host, ("portal", "one", "two", "node"))
             self._start()
         except BaseException:
@@ -91,16 +92,13 @@ class Site:
             "HTTPS": "0",
             "DJANGO_SETTINGS_MODULE": "portal.settings",
             "KAIKU_VAR_DIR": str(var),
-            "SWEEP_SECONDS": "1",
+            "STEP_SECONDS": "1",
             "DELIVER_SECONDS": "2",
             **more,
         }
 
     def _make_database(self) -> None:
-        folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-        if not folders or not shutil.which("redis-server"):
-            missing("PostgreSQL and redis-server")
-        self.programs, self.data = folders[-1], self.top / "data"
+        self.programs, self.data = postgresql_programs(), self.top / "data"
         shutil.chown(self.top, "postgres")
         make = [self.programs / "initdb", "-D", self.data, "-U", "postgres", "--auth", "trust", "--no-sync"]
         subprocess.run(["runuser", "-u", "postgres", "--", *make], check=True, capture_output=True, cwd="/", timeout=60)

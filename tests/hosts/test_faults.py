@@ -6,15 +6,12 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.hosts.conftest import Row
-from tests.hosts.faults import FAKETIME, FAULTS, IN_EVERY_RUN, Fault
-from tests.hosts.machines import has_programs, is_allowed
+from tests.hosts.faults import FAULTS, IN_EVERY_RUN, Fault
 from tests.hosts.site import PATIENCE_S, Site
-from tests.parts import missing
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.hosts
@@ -26,10 +23,6 @@ CHOSEN = {name: fault for name, fault in FAULTS if os.environ.get("KAIKU_FAULTS"
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    if not is_allowed():
-        pytest.skip("this machine lets us make no network namespaces")
-    if not has_programs():
-        missing("iproute2")
     site = Site()
     try:
         yield site
@@ -51,8 +44,6 @@ def test_the_work_spreads_over_both_hosts(site: Site) -> None:
 
 @pytest.mark.parametrize("fault", CHOSEN.values(), ids=CHOSEN)
 def test_nothing_is_lost_doubled_or_stuck(site: Site, fault: Fault, request: pytest.FixtureRequest) -> None:
-    if "clock" in request.node.callspec.id and not Path(FAKETIME).exists():
-        missing("libfaketime")
     sending = site.send(JOBS)
     sending.wait_until(JOBS)
     began = time.monotonic()

@@ -51,20 +51,24 @@ def test_a_run_that_would_change_hands_is_left_out(tmp_path: Path) -> None:
     assert Job.objects.get().user.username == "alice"
 
 
+REFUSED = 987_654_321
+"""As no other number of a row is, such as the key of its person."""
+
+
 def test_a_row_that_no_database_takes_keeps_no_other_out(tmp_path: Path) -> None:
     times = "2026-11-20T10:00:00|2026-11-20T12:00:00"
     file = tmp_path / "sacct.txt"
-    file.write_text(f"{HEADER}\n" + "".join(f"{job_id}|alice|p1|FAILED|{times}|a\n" for job_id in (7, 8, 9)))
+    file.write_text(f"{HEADER}\n" + "".join(f"{job_id}|alice|p1|FAILED|{times}|a\n" for job_id in (7, REFUSED, 9)))
 
     def refuse(execute, sql, params, many, context):
-        if sql.startswith('INSERT INTO "jobs_job"') and 8 in params:
+        if sql.startswith('INSERT INTO "jobs_job"') and REFUSED in params:
             raise DataError("out of range")
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(refuse):
         said, errors = imported("--from-file", str(file))
     assert said == "2 runs: 2 new or changed, 0 unchanged; 1 rows left out"
-    assert errors == "line 3: 8: cannot be stored: DataError"
+    assert errors == f"line 3: {REFUSED}: cannot be stored: DataError"
     assert set(Job.objects.values_list("job_id", flat=True)) == {7, 9}
 
 

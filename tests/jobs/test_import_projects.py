@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils import timezone
 
 from jobs.allocations import AllocatedHours
 from jobs.directory import Directory
+from jobs.imports.services import import_directory
 from jobs.models import Grant, Membership, Project, ProjectAllocation, User
 from jobs.selectors import allocations_of, led_projects, linked_user, visible_jobs
 from jobs.services import end_sessions, record_directory, record_job, record_sign_in
-from jobs.tasks import import_directory
 from tests.payloads import job_record
 from tests.roles import has_role
 
@@ -234,9 +235,9 @@ def test_the_background_task_asks_the_configured_source_and_outlives_its_faults(
     file = tmp_path / "people.csv"
     file.write_text(f"username,project\nalice,{PROJECT}\n")
     settings.DIRECTORY_SOURCE = str(file)
-    import_directory()
+    import_directory(timezone.now())
     file.unlink()
-    import_directory()
+    import_directory(timezone.now())
     assert members() == {"alice": "member"}
     assert Project.objects.get().is_listed
 

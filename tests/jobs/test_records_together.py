@@ -115,10 +115,9 @@ def test_hundred_new_ones_take_few_statements_and_hundred_known_ones_fewer() -> 
     assert len(asked) <= 8
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_the_same_runs_at_once_are_each_stored_once() -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("the embedded database has one writer at a time")
     items = [Item(place, KIND, ended(place + 1, place + 1)) for place in range(60)]
 
     def send(first: int) -> int:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from jobs.hardware import NodeType, Partition, partition_of
+from jobs.hardware import partition_of
 from jobs.sbatch import Shape, explains, refusal, shape_of, walltime_s, walltime_text
 from jobs.sbatch_values import memory_gb
+from jobs.site_profile import NodeType, Partition
 
 SAMPLE = Path(__file__).parents[1] / "samples/sbatch/expected.json"
 RECORDED: dict[str, Any] = json.loads(SAMPLE.read_text())
@@ -91,6 +92,7 @@ def test_nodes_cores_and_memory_are_those_that_slurm_would_give(name: str) -> No
         ({"--gpus-per-task": "2", "--ntasks": "3", "--cpus-per-task": "7"}, 1, 6, 3, 21),
         ({"--gpus-per-task": "1", "--ntasks-per-node": "8", "--nodes": "2"}, 2, 16, 16, 16),
         ({"--gpus-per-task": "2", "--gpus": "8"}, 1, 8, 4, 4),
+        ({"--gpus-per-task": "1", "--nodes": "2"}, 2, 2, 2, 2),
         ({"--gpus-per-socket": "4", "--nodes": "2"}, 2, 8, 2, 2),
         ({"--gres": "gpu"}, 1, 1, 1, 1),
         ({"--gres": "gpu:mi250:2,nvme:1", "--nodes": "2"}, 2, 4, 2, 2),
@@ -207,9 +209,12 @@ def test_what_no_node_can_hold_or_nobody_can_tell_has_no_shape(request_: dict[st
         {"--ntasks": "0"},
         {"--nodes": "0"},
         {"--nodes": "3-1"},
-        {"--gpus": "two"},
         {"--gpus": "-1"},
+        {"--gres": "gpu:x:y"},
         {"--gres": "gpu:"},
+        {"--gpus": "gpu:"},
+        {"--gpus": "8", "--gpus-per-task": "2", "--nodes": "1"},
+        {"--gpus": "$(nproc)"},
         {"--gpus": "mi250:2", "--gpus-per-node": "2"},
         {"--gpus": "5", "--gpus-per-node": "2", "--nodes": "2"},
         {"--gpus": "1", "--gpus-per-node": "2"},
@@ -234,6 +239,29 @@ def test_what_no_node_can_hold_or_nobody_can_tell_has_no_shape(request_: dict[st
 def test_a_combination_that_sbatch_refuses_has_a_reason_and_no_shape(request_: dict[str, str]) -> None:
     assert refusal(request_)
     assert shape_of(request_, None) is None
+
+
+@pytest.mark.parametrize(
+    ("request_", "gpus"),
+    [
+        ({"--gpus": "two"}, 1),  # one GPU of a type "two": to sbatch any word is one
+        ({"--gpus": "mi250:2,mi300:1"}, 3),
+        ({"--gpus": "1k"}, 1024),
+        ({"--gres": "gres:gpu=2,nvme:1"}, 2),
+        ({"--ntasks": "+2", "--gpus-per-task": "1"}, 2),
+        ({"--nodes": "-1", "--gpus-per-node": "3"}, 3),
+    ],
+)
+def test_values_are_read_as_kaiku_and_sbatch_read_them(request_: dict[str, str], gpus: int) -> None:
+    assert refusal(request_) is None
+    shape = shape_of(request_, None)
+    assert shape is not None
+    assert shape.gpus == gpus
+
+
+@pytest.mark.parametrize("text", ["60G", "60g", "60GB", "61440", "61440M", "62914560K"])
+def test_memory_in_each_of_slurms_forms(text: str) -> None:
+    assert memory_gb(text) == 60.0
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from importlib import import_module
 from io import StringIO
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.core.management import call_command
-from django.db import connection
 
 from jobs.models import Job, Membership, Project, User
 from jobs.runs.services import LATER_RUNS_MAX, RecordConflict
@@ -23,7 +20,6 @@ pytestmark = pytest.mark.django_db
 
 
 DAY = datetime(2026, 11, 1, tzinfo=UTC)
-FILL = import_module("jobs.migrations.0011_fill_work_keys").fill
 
 
 def record_run(number: int, **changes: Any) -> None:
@@ -207,21 +203,14 @@ def test_the_same_record_again_touches_nobody() -> None:
     assert list(Job.objects.order_by("pk").values()) == before
 
 
-@pytest.mark.django_db(transaction=True)
-def test_older_rows_get_the_key_that_new_ones_have_by_the_migration_and_by_the_command() -> None:
+def test_other_keys_are_made_good_by_the_command() -> None:
     for number, name in enumerate(["train_v1", "bash", "train_v2", "evaluate", ""], start=1):
         record_run(number, job_name=name)
-    written = list(Job.objects.order_by("pk").values_list("work_key", flat=True))
     before = list(Job.objects.order_by("pk").values())
-    Job.objects.update(work_key="")
-    with connection.schema_editor() as editor:
-        FILL(apps, editor)
-    assert list(Job.objects.order_by("pk").values_list("work_key", flat=True)) == written
-
     Job.objects.filter(job_id__lte=3).update(work_key="f" * 32)
     said = StringIO()
-    call_command("backfill_work_keys", "--batch", "2", stdout=said)
-    call_command("backfill_work_keys", "--batch", "2", stdout=said)
+    call_command("rekey_works", "--batch", "2", stdout=said)
+    call_command("rekey_works", "--batch", "2", stdout=said)
     assert said.getvalue().splitlines() == [
         "5 runs: 3 got another key; 3 belong to a work, 2 to none",
         "5 runs: 0 got another key; 3 belong to a work, 2 to none",

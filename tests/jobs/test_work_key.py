@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.work_key import KEY_LENGTH, normalised_name, work_key
+from jobs.work_key import normalised_name, work_key
+from wire.work_names import KEY_LENGTH
 
 ALICE = (b"secret", "lumi", "alice", "project_465000001")
 

@@ -98,10 +98,9 @@ def test_they_go_in_batches(now: datetime, monkeypatch: pytest.MonkeyPatch) -> N
     assert 100 <= BATCH_ROWS <= 500
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_two_senders_of_one_window_at_the_same_moment_leave_one(now: datetime) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("the embedded database has one writer at a time")
     ready = Barrier(4)
 
     def send(_: int) -> bool:

@@ -8,11 +8,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from metrics.models import CollectorToken, NodeSummary
+from metrics.models import NodeSummary
 from metrics.packed_node import pack, unpack_figures
 from metrics.packing import pack_numbers
-from metrics.selectors import collector_token, gpu_rows, host_peaks_gb, revisions, run_metrics
-from metrics.services import create_collector_token, record_node_summaries, record_node_summary
+from metrics.selectors import gpu_rows, host_peaks_gb, revisions, run_metrics
+from metrics.services import record_node_summaries, record_node_summary
 from tests.metrics.stored import stored_gpus, stored_hosts
 from tests.payloads import gpu, node_payload
 
@@ -194,21 +194,6 @@ def test_a_run_whose_series_are_no_longer_kept_has_its_numbers() -> None:
     assert metrics.gpus.avg_util.tolist() == [90.0, 20.0]
     assert np.isnan(metrics.gpus.histogram_s).all()
     assert metrics.series.util.shape == (0, 2)
-
-
-def test_a_token_is_stored_hashed_and_found_by_its_secret_only() -> None:
-    secret = create_collector_token("nodes", "lumi")
-    stored = CollectorToken.objects.get()
-    assert secret not in (stored.digest, stored.name)
-    assert collector_token(secret) == stored
-    assert collector_token(stored.digest) is None
-    assert collector_token("") is None
-
-
-def test_a_revoked_token_opens_nothing(now) -> None:
-    secret = create_collector_token("nodes", "lumi")
-    CollectorToken.objects.update(revoked_at=now)
-    assert collector_token(secret) is None
 
 
 def test_nodes_that_began_a_little_or_much_later_are_laid_on_one_clock() -> None:

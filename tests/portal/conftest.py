@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
+import importlib
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
@@ -20,7 +19,7 @@ from jobs.models import Grant, Membership, Project
 from jobs.services import record_job, replace_grants
 from metrics.services import record_node_summary
 from portal.sign_in.provider import Provider
-from tests.parts import missing
+from tests.parts import REDIS_URL, empty_redis, program
 from tests.payloads import gpu, job_record, node_payload
 from tests.portal.provider import CLIENT_ID, SECRET, FakeProvider, forget_answers
 from tests.reports.builders import TWO_RANKS, WHOLE_REQUEST
@@ -40,15 +39,10 @@ def no_attempts_yet() -> None:
 @pytest.fixture
 def shared_cache(settings) -> Iterator[redis.Redis]:
     """The cache in a real Redis that is empty, as all processes of a portal share it."""
-    url = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
-    try:
-        store = redis.from_url(url)
-        store.flushdb()
-    except redis.ConnectionError:
-        missing("Redis")
+    store = empty_redis()
     options = {"serializer": "portal.cache_format.JsonFormat", "socket_timeout": 2}
     settings.CACHES = {
-        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": url, "OPTIONS": options}
+        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL, "OPTIONS": options}
     }
     yield store
     cache.clear()
@@ -57,15 +51,14 @@ def shared_cache(settings) -> Iterator[redis.Redis]:
 @pytest.fixture
 def idp(settings, db) -> Iterator[FakeProvider]:
     """A provider that knows alice; the portal is configured for it."""
-    server = FakeProvider()
-    settings.OIDC_PROVIDER = Provider(server.issuer, CLIENT_ID, SECRET)
-    settings.AUTHENTICATION_BACKENDS = ["portal.sign_in.backend.ProviderBackend"]
-    get_user_model().objects.create_user(
-        "alice", password=PASSWORD, oidc_subject=server.subject, email="old@example.org"
-    )
-    forget_answers()
-    yield server
-    server.stop()
+    with FakeProvider() as server:
+        settings.OIDC_PROVIDER = Provider(server.issuer, CLIENT_ID, SECRET)
+        settings.AUTHENTICATION_BACKENDS = ["portal.sign_in.backend.ProviderBackend"]
+        get_user_model().objects.create_user(
+            "alice", password=PASSWORD, oidc_subject=server.subject, email="old@example.org"
+        )
+        forget_answers()
+        yield server
 
 
 @pytest.fixture
@@ -140,16 +133,30 @@ def carry_session(context: object, live_server: object, client: Client) -> None:
     context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
 
 
+def overflow_px(page) -> int:
+    """By how much a page is wider than its window, once its style sheets are there: without them anything is wide."""
+    page.wait_for_load_state("load")
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[object]:
+    """The system's Chromium for the tests of a module; left out by name where there is none."""
+    path = program("chromium", part="Chromium")
+    playwright = importlib.import_module("playwright.sync_api")
+    with pytest.MonkeyPatch.context() as patch, playwright.sync_playwright() as driver:
+        # Playwright runs an event loop in this thread; Django must not take our queries for asynchronous ones.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        started = driver.chromium.launch(executable_path=path, args=FLAGS)
+        yield started
+        started.close()
+
+
 @pytest.fixture
-def browser(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
-    """The system's Chromium; left out by name where there is none."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    path = shutil.which("chromium") or missing("Chromium")
-    # Playwright runs an event loop in this thread; Django must not take our queries for asynchronous ones.
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+def browser(chromium, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    """A browser without pages, cookies or anything else of the test before."""
     # The live server looks static files up by their plain names; the portal serves them by their hashed ones.
     monkeypatch.setattr("django.contrib.staticfiles.handlers.StaticFilesHandlerMixin._should_handle", lambda *_: False)
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=path, args=FLAGS)
-        yield chromium
-        chromium.close()
+    yield chromium
+    for context in chromium.contexts:
+        context.close()

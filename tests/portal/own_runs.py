@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from jobs.models import User
-from portal.sign_in.personal_tokens import issue_token
+from jobs.tokens.services import issue_token
 from tests.payloads import gpu, summary
 
 SUMMARIES, RECORDS = "/api/v1/ingest/node-summaries", "/api/v1/ingest/job-records"

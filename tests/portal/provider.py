@@ -68,10 +68,10 @@ class FakeProvider(ThreadingHTTPServer):
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
-    def stop(self) -> None:
+    def __exit__(self, *error: object) -> None:
         self.released.set()
         self.shutdown()
-        self.server_close()
+        super().__exit__(*error)
 
     def discovery(self) -> dict[str, Any]:
         paths = {"authorization_endpoint": "authorize", "token_endpoint": "token", "userinfo_endpoint": "userinfo"}

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from django.db import connection
 
+from tests.parts import need
 from tests.processes import PATIENCE_S, children, free_ports, wait_until
+from tests.tables import copy_sqlite
 
 SUMMARIES, RECORDS = "/api/v1/ingest/node-summaries", "/api/v1/ingest/job-records"
 ANSWERS_S = 8
@@ -74,8 +75,7 @@ class Server:
 
 def database_environment(var: Path) -> dict[str, str]:
     """What a process is given to work on the tests' PostgreSQL."""
-    if connection.vendor != "postgresql":
-        pytest.skip("the tests' SQLite is in memory, which another process does not see")
+    need("the tests' PostgreSQL")
     database = connection.settings_dict
     address = f"{database['USER']}:{database['PASSWORD']}@{database['HOST']}:{database['PORT'] or 5432}"
     return os.environ | {
@@ -92,7 +92,7 @@ def embedded_environment(var: Path) -> dict[str, str]:
     """A portal of its own on SQLite, in this folder."""
     named = {key: value for key, value in os.environ.items() if key not in ("DATABASE_URL", "REDIS_URL")}
     environment = named | {"DJANGO_SETTINGS_MODULE": "portal.settings", "KAIKU_VAR_DIR": str(var)}
-    manage(environment, "migrate", "--verbosity", "0")
+    copy_sqlite(var / "kaiku.sqlite3")
     return environment
 
 

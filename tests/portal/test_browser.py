@@ -12,12 +12,11 @@ import pytest
 from education.services.seeding import store_seeds
 from jobs.models import User
 from reports.services.links import opt_out_address
-from tests.portal.conftest import PASSWORD, an_hour_ago_today, carry_session
+from tests.portal.conftest import PASSWORD, an_hour_ago_today, carry_session, overflow_px
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 IS_SHOWN = "images => images.length > 0 && images.every(image => image.complete && image.naturalWidth > 0)"
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 @pytest.mark.parametrize("width", [1280, 375])
@@ -33,7 +32,7 @@ def test_from_sign_in_to_the_report_and_out_again(browser, live_server, reported
     page.fill("#id_password", PASSWORD)
     page.click("text=Sign in >> nth=-1")
     page.wait_for_selector("h1:text-is('Dashboard')")
-    assert page.evaluate(OVERFLOW) == 0
+    assert overflow_px(page) == 0
 
     page.locator("a[href^='/jobs/lumi/123456/']").first.click()
     page.wait_for_load_state("networkidle")
@@ -44,7 +43,7 @@ def test_from_sign_in_to_the_report_and_out_again(browser, live_server, reported
     page.wait_for_load_state("networkidle")
     assert page.eval_on_selector_all(".figure img", IS_SHOWN)
     assert page.locator(".figure img").count() == 3
-    assert page.evaluate(OVERFLOW) == 0
+    assert overflow_px(page) == 0
 
     with page.expect_download() as waiting:
         page.click("text=PDF")
@@ -80,7 +79,7 @@ def test_staff_edit_a_lesson_with_a_live_preview(browser, live_server, cast, wid
     page.wait_for_selector(".notice:has-text('Saved')")
     for path in ("/lessons/overscaling/en/", "/lessons/overscaling/en/history/", "/lessons/", "/learn/?q=gpu"):
         page.goto(live_server.url + path)
-        assert page.evaluate(OVERFLOW) == 0
+        assert overflow_px(page) == 0
     page.goto(f"{live_server.url}/learn/overscaling/")
     assert page.text_content(".prose strong") == "strong"
     assert said == []

@@ -31,9 +31,9 @@ def test_a_flag_is_yes_or_no_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_number_is_whole_and_not_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SWEEP_SECONDS", "0")
-    with pytest.raises(ImproperlyConfigured, match="SWEEP_SECONDS must be a whole number of at least 1, not '0'"):
-        number("SWEEP_SECONDS", 10)
+    monkeypatch.setenv("STEP_SECONDS", "0")
+    with pytest.raises(ImproperlyConfigured, match="STEP_SECONDS must be a whole number of at least 1, not '0'"):
+        number("STEP_SECONDS", 10)
 
 
 def test_a_secret_may_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ def test_what_was_put_on_the_list_is_exported_after_the_command_was_killed(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("portal.management.to_target.export_due", killed)
+        patched.setattr("portal.management.commands.export_performance.export_due", killed)
         with pytest.raises(KeyboardInterrupt):
             say("--since", "2026-11-01")
     assert say() == "2 written, 0 left"

@@ -18,14 +18,14 @@ from analysis.outcomes.services import settle_due
 from analysis.services import analyse_due
 from jobs.models import Job, Process, Tally, User, WorkFailure
 from jobs.services import record_job
-from metrics.services import create_collector_token
 from portal.beat_lease import LEASE
 from portal.ingest import tallies
-from portal.rounds import a_round
 from reports.mail.services.sending import deliver_due
 from reports.models import Delivery
 from tests.payloads import job_record, summary
 from tests.processes import free_ports
+from tests.steps import ran
+from tests.tokens import create_collector_token
 
 CLASS = r'kaiku_end_to_{}_seconds_bucket{{le="(.+)"}} (.+)'
 
@@ -78,7 +78,7 @@ def test_a_worker_that_is_silent_and_a_broker_that_is_away_are_named_and_keep_no
 
 @pytest.mark.django_db
 def test_a_release_whose_migrations_are_not_applied_is_not_ready() -> None:
-    MigrationRecorder(connection).record_unapplied("analysis", "0012_missing_nodes")
+    MigrationRecorder(connection).record_unapplied("analysis", "0001_initial")
     answer = Client().get("/readyz")
     assert (answer.status_code, answer.json()["status"]) == (503, "1 migration not applied")
 
@@ -234,15 +234,14 @@ def test_flags_cases_and_advice_are_counted_without_anybody(cast, flagged) -> No
     for case in SupportCase.objects.all():
         cast("erin").post(f"/support/queue/{case.pk}/change/", {"action": "claim", "version": case.version})
     settle_due(10, timezone.now())
-    with a_round("escalate"):
-        pass
+    assert ran("escalate") is not None
     lines = scraped()
     assert {'kaiku_support_cases{state="claimed"} 3.0', "kaiku_oldest_unclaimed_case_seconds 0.0"} <= set(lines)
     # All nine jobs were analysed at once, so all but the last of each kind of advice were repeated.
     found = {line.split()[0]: float(line.split()[-1]) for line in lines if line.startswith("kaiku_latest_advice")}
     assert sum(found.values()) == AdviceOutcome.objects.count() > 0
     assert found['kaiku_latest_advice{outcome="open"}'] == AdviceOutcome.objects.filter(status="open").count()
-    (at,) = (float(line.split()[-1]) for line in lines if 'ended_timestamp_seconds{sweep="escalate"}' in line)
+    (at,) = (float(line.split()[-1]) for line in lines if 'ended_timestamp_seconds{step="escalate"}' in line)
     assert abs(at - timezone.now().timestamp()) < 60
     ours = [line for line in lines if re.match("kaiku_(flags|support|oldest_un|latest_adv)", line)]
     assert not any(name in line for line in ours for name in ("alice", "erin", "465000001", "train"))
@@ -256,7 +255,8 @@ def test_a_scrape_costs_the_same_queries_however_much_there_is(reported) -> None
         with CaptureQueriesContext(connection) as queries:
             scraped()
         costs.append(len(queries))
-    assert costs[0] == costs[1] <= 31
+    # Of these 14 are of months: each of seven kinds can be late by itself.
+    assert costs[0] == costs[1] <= 38
 
 
 @pytest.mark.django_db

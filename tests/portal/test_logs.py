@@ -20,20 +20,21 @@ from django.test import Client
 from django.utils import timezone
 
 from analysis.services import analyse_due
-from jobs.failures.services import Work, attempt
+from jobs.imports.services import import_directory
 from jobs.models import User, WorkFailure
-from jobs.tasks import import_directory
-from metrics.services import create_collector_token
+from jobs.tokens.services import issue_token
+from jobs.work_queue.services import Work, attempt
 from portal import logs
 from portal.logs import JsonLine, PlainLine, during_request, during_task, take_over
-from portal.management.commands import worker
-from portal.sign_in.personal_tokens import issue_token
+from portal.steps import guard
+from portal.steps.step import Step
 from reports.mail.services.sending import send_due
 from reports.models import Delivery
 from tests.analysis.poison import runs_with_poison
 from tests.mail_server import HOST, mail_server
 from tests.payloads import record, summary
 from tests.portal.conftest import PASSWORD
+from tests.tokens import create_collector_token
 
 NAME, ADDRESS, HOST_OF_A_PERSON, WORD = "zoraida", "zoraida@users.example", "203.0.113.77", "hidden-words"
 SUMMARIES, RECORDS = "/api/v1/ingest/node-summaries", "/api/v1/ingest/job-records"
@@ -149,7 +150,7 @@ class TestAnError:
         before = threading.excepthook
         take_over(is_json=False)
         try:
-            thread = threading.Thread(target=lambda: int(NAME))
+            thread = threading.Thread(target=lambda: int(NAME), daemon=True)
             thread.start()
             thread.join()
         finally:
@@ -246,7 +247,7 @@ def drive_the_portal(cast: Callable[[str], Client], settings, tmp_path: Path) ->
     csv = tmp_path / "people.csv"
     csv.write_text(f"{NAME},{ADDRESS}\n")
     settings.DIRECTORY_SOURCE = str(csv)
-    import_directory()
+    import_directory(timezone.now())
     return secrets
 
 
@@ -270,7 +271,7 @@ def test_each_failed_try_of_work_is_told_with_its_frames_and_without_its_words(w
     error, lines = WorkFailure.objects.get().error, written()
     (said,) = json_lines(lines)
     assert said["message"] == f"judgement lumi/901 failed: {error}"
-    assert lines[0].endswith(f"WARNING jobs.failures.services: judgement lumi/901 failed: {error}")
+    assert lines[0].endswith(f"WARNING jobs.work_queue.services: judgement lumi/901 failed: {error}")
     for through in (said["traceback"].splitlines(), lines[:-1]):
         assert any(frame.endswith(", in step") for frame in through)
         assert through[-1] == "ValueError"
@@ -301,18 +302,19 @@ def test_a_day_of_trouble_names_nobody(cast, settings, tmp_path: Path, written, 
     monkeypatch.setattr("reports.mail.services.sending.is_telling", lambda rows: True)
     secrets = drive_the_portal(cast, settings, tmp_path)
     mail_that_fails(settings)
-    worker.done("analysis", lambda: int(NAME))
+    guard.run(Step("analysis", "Analysis", lambda *_: int(NAME), "STEP_SECONDS"), 1)
     lines = written()
     said = json_lines(lines)
     assert len(said) > 30
     told = {line["logger"] for line in said}
     assert {"django.request", "django.security.DisallowedHost", "django.security.csrf", "portal.ingest.door"} <= told
-    assert {"jobs.failures.services", "jobs.tasks", "portal.ingest.services", "reports.mail.services.sending"} <= told
+    assert {"jobs.work_queue.services", "jobs.imports.services", "portal.ingest.services"} <= told
+    assert "reports.mail.services.sending" in told
     for word in (NAME, ADDRESS, HOST_OF_A_PERSON, WORD, "password", "alice", "train", *secrets):
         assert [line for line in lines if word in line] == [], word
     of_requests = [line for line in said if line["logger"].startswith(("django", "portal.ingest"))]
     assert {len(line["request_id"]) for line in of_requests} == {32}
-    (failed,) = [line for line in said if line["logger"] == worker.__name__]
+    (failed,) = [line for line in said if line["logger"] == guard.__name__]
     assert (failed["task"], failed["error"]) == ("analysis", "ValueError")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 
@@ -25,7 +26,6 @@ from analysis.history.run_sums import RunSums
 from analysis.models import CaseEvent, Feedback, Flag, SupportCase
 from education.models import Lesson, LessonVersion
 from jobs.models import (
-    ApiToken,
     Job,
     JobOpening,
     Project,
@@ -33,6 +33,7 @@ from jobs.models import (
     QueuedJob,
     QueueReading,
     SavedFilter,
+    Token,
     User,
 )
 from jobs.services import record_opening, share_job
@@ -99,8 +100,13 @@ def grow(reported, numbers: range) -> None:
         )
         SavedFilter.objects.create(user=alice, name=f"{number}", address="q=part", saved_at=now)
         Delivery.objects.create(user=reader, created_at=now, due_at=now)
-        ApiToken.objects.create(
-            user=alice, name=f"{number}", digest=f"{number}", created_at=now, expires_at=now + timedelta(days=1)
+        Token.objects.create(
+            user=alice,
+            kind=Token.Kind.READ,
+            name=f"{number}",
+            digest=f"{number}",
+            created_at=now,
+            expires_at=now + timedelta(days=1),
         )
         record_raw_window(raw_payload(*full_window(), node=f"nid00600{number}", at_s=TICKS_S))
         flag(reader, alice, project, number)
@@ -127,7 +133,7 @@ def queue_up(alice: User, reader: User, number: int) -> None:
     running = QueuedJob.objects.create(job_id=3000 + number, user=alice, state="RUNNING", started_at=now, **shown)
     known = {"cluster": "lumi", "job_id": running.job_id, "user": alice, "project": project, "started_at": now}
     figures = RunningFigures(600.0, 2, 0.0, 0, 0.0, 1.0, 64.0, 1.0, 60.0, 1, 1, 60.0, (0.0,) * 10)
-    RunningRun.objects.create(new_revision=1, revision=1, figures=figures.as_json(), **known)
+    RunningRun.objects.create(new_revision=1, revision=1, figures=asdict(figures), **known)
     EarlyWord.objects.create(
         **{"code": "all_gpus_idle", "evidence": {"gpus": 2, "idle_s": 600.0}, "confidence": 1.0, "is_fact": True},
         **{"is_interactive": False, "found_at": now, "held_at": now},

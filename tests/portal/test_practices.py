@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from analysis.models import PracticeMonth
+from analysis.models import ClosedMonth
 from analysis.practices.figures import HALF, MistakeFigures, MonthPractices, PracticeFigures
 from tests.analysis.practices.works import close, store_person
 
@@ -71,7 +71,9 @@ def test_a_stored_finding_that_this_version_does_not_know_is_left_out(cast) -> N
     rows = [MistakeFigures("of_another_version", 9, 20, 9), MistakeFigures("idle_gpus", 8, 20, 8, 6.0)]
     half = PracticeFigures(HALF, "2026-09-01", 6, 6, "<b>CP2K", None, 6, 6, 6, -47)
     figures = msgspec.to_builtins(MonthPractices([half], rows))
-    PracticeMonth.objects.create(first_day="2026-09-01", figures=figures, closed_at="2026-11-20T00:00:00Z")
+    ClosedMonth.objects.create(
+        kind="practices", first_day="2026-09-01", figures=figures, closed_at="2026-11-20T00:00:00Z"
+    )
     page = plain(cast("alice").get("/learn/").content.decode())
     assert "Some GPUs stayed idle: 8 of 20 works (8 people)." in page
     assert "&lt;b&gt;CP2K: 6 works went to half of their GPUs" in page
@@ -84,5 +86,5 @@ def test_the_page_costs_the_same_queries_whatever_is_stored(cast, closed) -> Non
         with CaptureQueriesContext(connection) as queries:
             alice.get("/learn/")
         counts.append(len(queries))
-        PracticeMonth.objects.update(figures={"practices": [], "mistakes": []})
+        ClosedMonth.objects.filter(kind="practices").update(figures={"practices": [], "mistakes": []})
     assert counts[0] == counts[1]

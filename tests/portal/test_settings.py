@@ -10,11 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import copy_sqlite
+
 ROOT = Path(__file__).resolve().parents[2]
 READS = re.compile(r'\b(?:text|flag|number|words|choice|mail_address|cluster_names)\("([A-Z_]+)"')
 
 
 MODE = "import portal.settings as s; print(s.IS_EMBEDDED, s.IS_HTTPS, s.DEBUG, s.ALLOWED_HOSTS)"
+
+
+SCHEDULE = "import portal.celery, django; django.setup(); from portal.tasks import beat_schedule"
 
 
 def started(code: str, **environment: str) -> subprocess.CompletedProcess:
@@ -89,7 +94,7 @@ def test_identifiers_are_compared_as_they_are_unless_said_otherwise(tmp_path: Pa
 
 
 def test_a_directory_is_asked_on_a_beat_where_one_is_configured(tmp_path: Path) -> None:
-    code = "import portal.settings as s; print(s.CELERY_BEAT_SCHEDULE.get('import-directory', {}).get('schedule'))"
+    code = f"{SCHEDULE}; print(beat_schedule().get('DIRECTORY_SECONDS', dict()).get('schedule'))"
     assert started(code, KAIKU_VAR_DIR=str(tmp_path)).stdout == "None\n"
     assert started(code, KAIKU_VAR_DIR=str(tmp_path), DIRECTORY_SOURCE="slurm", DIRECTORY_SECONDS="60").stdout == "60\n"
 
@@ -105,7 +110,10 @@ def test_mail_goes_to_files_until_a_server_is_named(tmp_path: Path) -> None:
     ]
 
 
-EXPORTED = "import portal.settings as s; print(s.EXPORT_TARGET, s.EXPORT_FORMAT, 'export' in s.CELERY_BEAT_SCHEDULE)"
+EXPORTED = (
+    f"{SCHEDULE}; import portal.settings as s;"
+    " print(s.EXPORT_TARGET, s.EXPORT_FORMAT, 'EXPORT_SECONDS' in beat_schedule())"
+)
 
 
 def test_runs_are_exported_where_a_target_is_named(tmp_path: Path) -> None:
@@ -143,7 +151,6 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "portal.settings"
 import django; django.setup()
 from django.core.management import call_command
 from django.test import Client
-call_command("migrate", verbosity=0)
 call_command("check", deploy=True, fail_level="WARNING", verbosity=0)
 from jobs.models import User
 User.objects.create_user("alice", password="a password of hers")
@@ -162,6 +169,7 @@ for name in ("sessionid", "csrftoken"):
 def test_a_server_speaks_https_alone_and_so_do_its_cookies(tmp_path: Path) -> None:
     """Django's own check for deployments has nothing to say either."""
     site = {"KAIKU_VAR_DIR": str(tmp_path), "HTTPS": "1", "ALLOWED_HOSTS": "kaiku.example", "SECRET_KEY": "Kq7-vb" * 10}
+    copy_sqlite(tmp_path / "kaiku.sqlite3")
     said = started(TRANSPORT, **site)
     assert said.stdout.splitlines() == [
         "System check identified no issues (0 silenced).",

@@ -18,11 +18,12 @@ from django.core.management import CommandError, call_command
 from analysis.anonymous.bands import Run
 from analysis.anonymous.lines import json_schema
 from analysis.anonymous.month import figures_of
-from analysis.anonymous.services import anonymise_months
-from analysis.models import AnonymousMonth, ElsewhereMonth, JobEfficiency
-from analysis.site.services import close_months
+from analysis.anonymous.services import anonymous_months
+from analysis.models import ClosedMonth, ElsewhereMonth, JobEfficiency
+from analysis.months.services import close_months
 from jobs.audit.models import AuditEntry
 from portal.charts.programs import program_codes
+from portal.months import SITE
 from tests.analysis.elsewhere.files import HEAD, document, lines, rows, shared
 from tests.analysis.site.test_months import NOW, run
 
@@ -38,8 +39,8 @@ def october(db) -> None:
     for number, user in enumerate((*PEOPLE, *OTHERS), start=1):
         util = 75.0 if user in PEOPLE else 10.0
         run(number, user, util, project_id=f"project_{number}", job_name="gromacs_md")
-    close_months(NOW)
-    anonymise_months(NOW, program_codes)
+    close_months(SITE, NOW)
+    close_months(anonymous_months(program_codes), NOW)
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def stored(db) -> None:
         for number, name in enumerate(("EFFICIENT", "WASTED") * 5)
     ]
     figures = msgspec.to_builtins(figures_of(runs, b"of this test alone"))
-    AnonymousMonth.objects.create(first_day=date(2026, 10, 1), figures=figures, closed_at=NOW)
+    ClosedMonth.objects.create(kind="other_sites", first_day=date(2026, 10, 1), figures=figures, closed_at=NOW)
 
 
 def export(*arguments: str) -> str:
@@ -105,7 +106,7 @@ def test_a_closed_month_is_exported_as_documented(october, tmp_path) -> None:
     # Whoever leaves and whatever arrives, every export of the month is the same.
     run(99, "mallory", 50.0, project_id="project_99")
     JobEfficiency.objects.filter(user__username="alice").delete()
-    anonymise_months(NOW, program_codes)
+    close_months(anonymous_months(program_codes), NOW)
     again = tmp_path / "again.jsonl"
     export("--month", "2026-10", "-o", str(again))
     assert again.read_text() == text
@@ -139,8 +140,8 @@ def test_nothing_but_a_whole_closed_month_is_exported(db, arguments: tuple[str, 
 def test_a_month_of_four_people_has_no_row(db, tmp_path) -> None:
     for number, user in enumerate(PEOPLE[:4], start=1):
         run(number, user, project_id=f"project_{number}")
-    close_months(NOW)
-    assert anonymise_months(NOW, program_codes) == 1
+    close_months(SITE, NOW)
+    assert close_months(anonymous_months(program_codes), NOW) == 1
     path = tmp_path / "october.jsonl"
     assert export("--month", "2026-10", "-o", str(path)) == (
         f"2026-10: 0 rows; people withheld: few_people at most 5\n0 rows written to {path} as jsonl\n"
@@ -150,10 +151,13 @@ def test_a_month_of_four_people_has_no_row(db, tmp_path) -> None:
 
 def test_only_months_that_the_site_closed_are_anonymised(db) -> None:
     run(1, "alice")
-    assert anonymise_months(NOW, program_codes) == 0
-    close_months(NOW)
-    assert (anonymise_months(NOW, program_codes), anonymise_months(NOW, program_codes)) == (1, 0)
-    assert AnonymousMonth.objects.get().first_day == date(2026, 10, 1)
+    assert close_months(anonymous_months(program_codes), NOW) == 0
+    close_months(SITE, NOW)
+    assert (close_months(anonymous_months(program_codes), NOW), close_months(anonymous_months(program_codes), NOW)) == (
+        1,
+        0,
+    )
+    assert ClosedMonth.objects.get(kind="other_sites").first_day == date(2026, 10, 1)
 
 
 def test_the_same_file_twice_changes_nothing_and_a_newer_one_replaces_its_month(db, tmp_path) -> None:

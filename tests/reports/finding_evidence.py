@@ -9,6 +9,7 @@ from analysis.findings import FindingCode
 EVIDENCE: dict[FindingCode, dict[str, Any]] = {
     FindingCode.NO_GPU_USE: {"gpus": 8, "idle_fraction": 1.0, "elapsed_s": 7200.0},
     FindingCode.PARALLELISM_MISMATCH: {
+        "pattern": "fewer_processes",
         "gpus": 8,
         "active_gpus": 2,
         "active_util_percent": 88.0,
@@ -35,6 +36,7 @@ EVIDENCE: dict[FindingCode, dict[str, Any]] = {
         "peak_memory_gb": 4.0,
     },
     FindingCode.IO_OR_SYNC_STALL: {
+        "pattern": "fallen",
         "first_third_percent": 80.0,
         "later_percent": 20.0,
         "drop_points": 60.0,
@@ -42,7 +44,7 @@ EVIDENCE: dict[FindingCode, dict[str, Any]] = {
         "points_to": "io",
     },
     FindingCode.HOST_OUT_OF_MEMORY: {"oom_kills": 2, "peak_memory_gb": 59.9, "memory_limit_gb": 60.0},
-    FindingCode.TIMEOUT: {"walltime_requested_s": 7200.0, "final_util_percent": 88.0},
+    FindingCode.TIMEOUT: {"walltime_requested_s": 7200.0, "final_util_percent": 88.0, "pattern": "busy"},
     FindingCode.WALLTIME_OVERREQUEST: {
         "walltime_requested_s": 86_400.0,
         "walltime_used_s": 7200.0,
@@ -50,6 +52,7 @@ EVIDENCE: dict[FindingCode, dict[str, Any]] = {
     },
     FindingCode.EXCLUSIVE_NODE_UNDERUSED: {"active_gpus": 2, "gpus": 8, "nodes": 1, "partition": "standard-g"},
     FindingCode.LOAD_IMBALANCE: {
+        "pattern": "uneven",
         "active_gpus": 8,
         "lowest_util_percent": 40.0,
         "highest_util_percent": 95.0,

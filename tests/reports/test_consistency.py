@@ -11,15 +11,14 @@ import msgspec
 import pytest
 
 from analysis.findings import COUNTED
-from bench.noisy.library import LIBRARY as NOISY
-from bench.noisy_score import trial
-from bench.real_runs import judge, real_runs
-from bench.samples.library import LIBRARY
-from bench.scorecard import drawn, judged
+from cases.real_runs import judge, real_runs
+from cases.scorecard import drawn, judged
+from demo.library import LIBRARY
 from education.seeds import seed_lessons
 from reports.job_report import JobReport, job_report
 from reports.sections import SAME_BILL, Layout, layout
 from reports.wording import ALL_WELL, BUT, FITS, NEXT, NO_CAUSES, RELEASE, SPUN, STEPS, TITLES, VERDICTS
+from tests.cases.noisy_runs import in_one_process, trials
 
 KINDS = [kind for kind, archetype in LIBRARY.items() if archetype.has_started]
 SEED = 7
@@ -38,7 +37,7 @@ def prose(report: JobReport) -> str:
     """Every sentence of the verdict, the findings and the advice."""
     page = layout(report)
     findings = [f"{cause.title}. {cause.text}" for cause in page.findings] or [page.no_causes]
-    advice = [each.reason for each in page.recommendations] or [page.no_advice]
+    advice = list(page.recommendations) or [page.no_advice]
     return "\n".join([f"{page.class_name}: {page.headline}. {page.verdict}", *findings, *advice, page.savings])
 
 
@@ -202,8 +201,9 @@ def test_no_report_of_the_library_contradicts_itself(kind: str) -> None:
     assert contradictions(drawn_report(kind)) == []
 
 
+@in_one_process
 def test_no_report_of_the_noisy_library_contradicts_itself() -> None:
-    reports = {case.name: job_report(trial(case, 0).assessment, seed_lessons()) for case in NOISY[::3]}
+    reports = {one.name: job_report(one.assessment, seed_lessons()) for one in trials()[::3]}
     assert {name: lines for name, report in reports.items() if (lines := contradictions(report))} == {}
 
 

@@ -21,7 +21,7 @@ Evidence = dict[str, float | int | str]
 
 def marks_of(*found: tuple[str, Evidence]) -> tuple[Mark, ...]:
     """The marks of a run of 7,200 seconds with these findings alone."""
-    views = tuple(FindingView(code, code, 1.0, evidence, "", LessonView()) for code, evidence in found)
+    views = tuple(FindingView(code, code, 1.0, evidence, "", LessonView(), "counted") for code, evidence in found)
     return figure_marks(replace(report(), findings=views))
 
 
@@ -62,7 +62,7 @@ def test_a_finding_without_a_place_in_time_is_not_marked_and_the_next_keeps_its_
 def test_a_finding_at_several_times_is_in_the_list_of_marks_without_a_place() -> None:
     stall: Evidence = {"pattern": "again_and_again", "stalls": 12}
     found = [("io_or_sync_stall", stall), ("overscaling", {"gpus": 8}), TAIL]
-    views = tuple(FindingView(code, code, 1.0, evidence, "", LessonView()) for code, evidence in found)
+    views = tuple(FindingView(code, code, 1.0, evidence, "", LessonView(), "counted") for code, evidence in found)
     assert [(entry.number, entry.words) for entry in mark_list(replace(report(), findings=views))] == [
         (1, "not at one time"),
         (3, "last 10 min 00 s"),
@@ -72,6 +72,10 @@ def test_a_finding_at_several_times_is_in_the_list_of_marks_without_a_place() ->
 def test_marks_at_the_same_time_lie_above_each_other() -> None:
     marks = marks_of(("idle_gpus", {}), LATE, TAIL)
     assert levels(marks) == (0, 1, 1)
+    # The late start ends where the first GPU stops: both would be drawn at that moment.
+    touching = marks_of(LATE, ("load_imbalance", {"early_s": 5400.0}))
+    assert [(mark.start_s, mark.end_s) for mark in touching] == [(0, 1800), (1800, 7200)]
+    assert levels(touching) == (0, 1)
 
 
 def test_a_run_of_unknown_length_has_no_marks() -> None:

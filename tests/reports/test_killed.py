@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.mail_server import HOST, mail_server
+from tests.tables import copy_sqlite
 
 ROOT = Path(__file__).resolve().parents[2]
 FILL = """
@@ -38,7 +39,7 @@ def house(tmp_path: Path) -> dict[str, str]:
     """An embedded installation of its own in which three people wait for a message."""
     environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
     environment |= {"KAIKU_VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "portal.settings"}
-    subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
+    copy_sqlite(tmp_path / "kaiku.sqlite3")
     subprocess.run([sys.executable, "-c", FILL], cwd=ROOT, env=environment, check=True)
     return environment
 

@@ -1,55 +1,14 @@
-"""Numbers as people read them: never on the wrong side of a class, never a zero for what is not known."""
+"""Shares and energy as people read them: not rounded onto an end, never a zero for what is not known."""
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from analysis.efficiency import classify
-from reports.numbers import NOT_MEASURED, counted, duration, energy, gigabytes, hours, percent, share
+from reports.numbers import energy, share
+from wire.numbers import NOT_MEASURED
 
 
-@given(st.floats(0, 100))
-def test_a_shown_percent_is_in_the_class_that_was_judged(value: float) -> None:
-    assert classify(float(percent(value).removesuffix(" %"))) == classify(value)
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (0.0, "0.0 %"),
-        (14.96, "14.96 %"),
-        (15.0, "15.0 %"),
-        (39.95, "39.95 %"),
-        (69.999, "69.999 %"),
-        (100.0, "100.0 %"),
-    ],
-)
-def test_one_decimal_is_enough_but_at_a_boundary(value: float, shown: str) -> None:
-    assert percent(value) == shown
-
-
-@pytest.mark.parametrize("wording", [percent, share, gigabytes, energy])
-def test_what_is_not_known_is_said(wording) -> None:
-    assert wording(None) == NOT_MEASURED
-
-
-def test_no_price_is_not_a_price_of_zero() -> None:
-    assert (hours(None), hours(0.0), hours(1234.5)) == ("price not known", "0.00", "1,234.5")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"),
-    [(0, "0 s"), (59.6, "1 min 00 s"), (3600, "1 h 00 min"), (172_800, "2 d 00 h"), (None, "unknown")],
-)
-def test_durations_keep_two_units(seconds: float | None, shown: str) -> None:
-    assert duration(seconds) == shown
+def test_what_is_not_known_is_said() -> None:
+    assert share(None) == energy(None) == NOT_MEASURED
 
 
 def test_a_share_near_an_end_is_not_rounded_onto_it() -> None:
     assert (share(0.004), share(0.996), share(0.5), share(1.0)) == ("< 1 %", "> 99 %", "50 %", "100 %")
-
-
-def test_counts_agree_with_their_noun() -> None:
-    assert (counted(1, "node"), counted(0, "node"), counted(5000, "node")) == ("1 node", "0 nodes", "5,000 nodes")

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from analysis.practices.figures import HALF, MistakeFigures, PracticeFigures
-from reports.numbers import NO_BREAK
 from reports.practice_texts import mistake_text, practice_text
+from wire.numbers import NO_BREAK
 
 GPUS = PracticeFigures(
     "gpus",

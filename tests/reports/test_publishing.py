@@ -11,9 +11,9 @@ from django.test.utils import CaptureQueriesContext
 from analysis.assess import Assessment
 from analysis.models import JobEfficiency, SweepMark
 from analysis.services import analyse_due
-from jobs.failures.selectors import failure_counts, failures
 from jobs.models import WorkFailure
 from jobs.services import record_job
+from jobs.work_queue.selectors import failure_counts, failures
 from metrics.services import record_node_summary
 from reports.job_report import JobReport, job_report
 from reports.models import Report

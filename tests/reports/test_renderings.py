@@ -20,9 +20,10 @@ from reports.sections import layout
 from reports.services import pdf
 from reports.services.pdf import report_pdf
 from reports.services.rendering import report_html
-from reports.text import WIDTH, report_text
+from reports.text import report_text
 from tests.payloads import gpu
 from tests.reports.builders import drawn, report, with_lesson
+from wire.report_columns import COLUMNS
 
 HOSTILE = "<script>alert(1)</script> [x](http://evil.example) `rm` **b** \x1b[31m\u202e | & www.evil.example"
 
@@ -114,9 +115,27 @@ def test_only_a_job_that_used_its_gpus_is_told_that_its_request_fits() -> None:
         assert "no cause can be named" in content
 
 
-def test_text_fits_its_width_but_for_addresses() -> None:
-    lines = report_text(report(job_name=HOSTILE * 3)).splitlines()
-    assert [line for line in lines if len(line) > WIDTH and "https://" not in line] == []
+@pytest.mark.parametrize("width", [20, 40, 50, 61, 77, COLUMNS])
+def test_text_fits_its_width_but_for_addresses_and_lines_of_a_script(width: int) -> None:
+    text = report_text(report(job_name=HOSTILE * 3), width=width)
+    long = [line for line in text.splitlines() if len(line) > width and not re.search("https://|#SBATCH", line)]
+    assert long == []
+
+
+@pytest.mark.parametrize("width", [20, 40, 77])
+def test_a_narrow_text_has_every_word(width: int) -> None:
+    def words(text: str) -> str:
+        return re.sub(r"[\s:]+|[=-]{3,}|Kaiku: .*", "", text)
+
+    assert words(report_text(report(), width=width)) == words(report_text(report()))
+
+
+def test_paragraphs_and_rows_of_a_narrow_text_keep_their_shape() -> None:
+    lines = report_text(report(), width=40).splitlines()
+    at = lines.index("1. Some GPUs stayed idle")
+    assert all(line.startswith("   ") for line in lines[at + 1 : at + 4])
+    assert {"Mean GPU use                22.0 %", "Host memory: 80.2 GB of 480.0 GB"} <= set(lines)
+    assert lines[lines.index("Time limit                  3 h 00 min") + 1] == ""
 
 
 def html_text(value: JobReport) -> str:
@@ -302,19 +321,6 @@ def test_an_unmeasured_failure_says_how_it_ended() -> None:
     content = re.sub(r"\s+", " ", report_text(report([], state="FAILED", exit_code="1:0", walltime_used_s=99.0)))
     assert "Your job ended with exit code 1 after 1 min 39 s; its GPU use was not measured" in content
     assert "UNKNOWN, FAILED (EXIT CODE 1)" in content
-
-
-def test_a_report_that_was_stored_before_these_fields_can_still_be_shown() -> None:
-    content = msgspec.to_builtins(report())
-    for name in ("no_causes", "no_advice", "is_use_judged"):
-        del content[name]
-    for finding in content["findings"]:
-        del finding["basis"]
-    for advice in content["recommendations"]:
-        del advice["basis"], advice["request"]
-    stored = msgspec.convert(content, JobReport)
-    assert "- #SBATCH --gpus-per-node=8\n    + #SBATCH --gpus-per-node=2\n" in report_text(stored)
-    assert report_text(stored).count("(confidence ") == 1
 
 
 def test_without_pango_a_pdf_says_what_to_install_and_html_still_works(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import OperationalError, connection
-from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from analysis.expiry.services import thin_measurements
@@ -23,7 +22,6 @@ from reports.services.formats import figure_views, figures, rendered
 from reports.services.pdf_store import store_pdf, stored_pdf
 
 NOW = datetime(2026, 11, 20, 13, tzinfo=UTC)
-BEFORE = "0002_tell_people_by_mail"
 # What pack_json made of this value when the first reports were packed.
 STORED = "78bb250ae4bbab26ba650d34bd0218d1867aa63aa0c4125b0b0050781352"
 
@@ -117,26 +115,3 @@ def figure_names(row: Report) -> tuple[str, ...]:
     """What a letter shows of this report."""
     row.earlier_class, row.earlier_util = "", None
     return tuple(letter(row.job.user, "key", [row], with_pdf=False).pictures)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_stored_reports_are_packed_when_the_portal_is_updated() -> None:
-    executor = MigrationExecutor(connection)
-    latest = executor.loader.graph.leaf_nodes()
-    earlier = [(app, BEFORE if app == "reports" else name) for app, name in latest]
-    executor.migrate(earlier)
-    contents = [{"headline": f"run {number}", "x": [None, 1.5]} for number in range(3)]
-    try:
-        models = MigrationExecutor(connection).loader.project_state(earlier).apps.get_model
-        owner = {
-            "user": models("jobs", "User").objects.create(username="alice"),
-            "project": models("jobs", "Project").objects.create(name="project_465000001"),
-        }
-        for number, content in enumerate(contents):
-            job = models("jobs", "Job").objects.create(cluster="lumi", job_id=number, changed_at=NOW, **owner)
-            told = {"content": content, "efficiency_revision": 1, "published_at": NOW, "pdf": b"%PDF"}
-            models("reports", "Report").objects.create(job=job, **told)
-    finally:
-        MigrationExecutor(connection).migrate(latest)
-    assert [row.content for row in Report.objects.order_by("pk")] == contents
-    assert not StoredPdf.objects.exists()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from django.db import connection
 
 from jobs.models import User
 from reports.mail.services.sending import claim, deliver_due
@@ -12,13 +11,7 @@ from tests.at_once import at_once
 from tests.mail_server import Post
 from tests.reports.conftest import DUE_AT
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def on_postgresql(transactional_db: None) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("the embedded database has one writer at a time")
+pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
 
 def test_four_workers_tell_six_people_once_each(ended, smtp: Post) -> None:

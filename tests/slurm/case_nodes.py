@@ -52,7 +52,11 @@ class CaseNodes(Nodes):
         self.alone = {node: threading.Lock() for node in NODES}
         super().__init__()
         add = ("sacctmgr", "-iQ", "add", "user", SUSPENDING_USER)
-        self.cluster.run(*add, f"cluster={CLUSTER}", f"account={ACCOUNT}")
+        try:
+            self.cluster.run(*add, f"cluster={CLUSTER}", f"account={ACCOUNT}")
+        except BaseException:
+            self.stop()
+            raise
 
     def arrange(self) -> None:
         for node in NODES:

@@ -83,15 +83,15 @@ def several_steps(nodes: CaseNodes) -> None:
 
 def suspended(nodes: CaseNodes) -> None:
     """Without control groups: while all of the user's processes are stopped, nothing counts."""
-    job = nodes.work("--gpus=2", f"--nodelist={CALM}", percent=80, seconds=14, user=SUSPENDING_USER)
+    job = nodes.work("--gpus=2", f"--nodelist={CALM}", percent=80, seconds=18, user=SUSPENDING_USER)
     nodes.wait_for_samples(job, 2)
     nodes.cluster.run("scontrol", "suspend", str(job))
     wait_until("its processes to stop", lambda: are_all_stopped(nodes, job), PATIENCE_S)
     began = time.monotonic()
-    wait_until("five seconds", lambda: time.monotonic() > began + 5)
+    wait_until("eight seconds", lambda: time.monotonic() > began + 8)
     nodes.cluster.run("scontrol", "resume", str(job))
     suspended_s = time.monotonic() - began
-    assert_suspended(nodes, job, suspended_s, late_s=2 * SLACK_S)
+    assert_suspended(nodes, job, suspended_s, late_s=3 * SLACK_S)
 
 
 def assert_suspended(nodes: CaseNodes, job: int, suspended_s: float, late_s: float) -> None:
@@ -101,10 +101,10 @@ def assert_suspended(nodes: CaseNodes, job: int, suspended_s: float, late_s: flo
         said_s = number_in(
             gpu.missing["suspended"], "the job was suspended for ([0-9]+) s, which count as neither use nor idle"
         )
-        assert suspended_s - late_s < said_s < suspended_s + SLACK_S
-        assert gpu.measured_s + said_s == pytest.approx(seconds_of(summary), abs=SLACK_S)
+        assert suspended_s - late_s < said_s < suspended_s + late_s
+        assert gpu.measured_s + said_s == pytest.approx(seconds_of(summary), abs=late_s)
         # The GPUs showed 80 percent all the time, also while the job was suspended.
-        assert gpu.idle_s < SLACK_S
+        assert gpu.idle_s < suspended_s / 2
         assert gpu.active_s < seconds_of(summary) - suspended_s + late_s
     assert (nodes.record(job).state, summary.errors) == ("COMPLETED", ())
 

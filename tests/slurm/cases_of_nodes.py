@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.collector.answers import Answers, counted
-from tests.parts import missing
+from tests.parts import need
 from tests.processes import wait_until
 from tests.slurm.case_nodes import NODE_SETTINGS, PATIENCE_S, SLACK_S, CaseNodes, number_in, seconds_at, seconds_of
 from tests.slurm.cluster import NODES, pids_of
@@ -133,7 +133,7 @@ class LatePortal(Answers):
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         with type(self.server)(self.server.server_address, self.server.RequestHandlerClass) as server:
-            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
             thread.start()
             try:
                 yield
@@ -276,8 +276,8 @@ def small_disk(folder: Path) -> Iterator[Path]:
     """A file system of its own in place of a folder that nobody has open."""
     folder.mkdir(mode=0o700, exist_ok=True)
     options = f"size={STATE_BYTES},mode=700"
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", folder], check=False).returncode:
-        missing("The right to mount")
+    need("mounts")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", folder], check=True)
     try:
         yield folder
     finally:

@@ -18,9 +18,9 @@ import time
 from functools import cache
 from pathlib import Path
 
-from tests.processes import free_ports, wait_until
+from tests.parts import need
+from tests.processes import end, free_ports, wait_until
 
-PROGRAMS = "munged mariadbd mariadb-install-db slurmdbd slurmctld slurmd sbatch sacct sacctmgr scontrol".split()
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NODES = [f"nid{number:06d}" for number in range(5001, 5005)]
 GPUS_PER_NODE = 8
@@ -84,11 +84,6 @@ LogFile={top}/slurmdbd.log
 """
 
 
-def is_possible() -> bool:
-    """Whether this machine has Slurm, and may start its daemons."""
-    return os.geteuid() == 0 and all(shutil.which(program, path=PATH) for program in PROGRAMS)
-
-
 @cache
 def kept_database() -> Path:
     """Where the database of accounting is kept as the first cluster of this process made it: it takes seconds."""
@@ -101,6 +96,7 @@ class Cluster:
     """The daemons and the client commands; `top/slurm.conf` may be added to before the start."""
 
     def __init__(self) -> None:
+        need("Slurm")
         # Unix sockets want a short path, and the jobs' user must be able to enter it.
         self.top = Path(tempfile.mkdtemp(prefix="kaiku-slurm-", dir="/tmp"))
         self.top.chmod(0o755)
@@ -111,7 +107,11 @@ class Cluster:
             "SLURM_CONF": str(self.top / "slurm.conf"),
             "MYSQL_UNIX_PORT": str(self.top / "database.sock"),
         }
-        self._configure()
+        try:
+            self._configure()
+        except BaseException:
+            self.stop()
+            raise
 
     def _configure(self) -> None:
         top, host = self.top, socket.gethostname().partition(".")[0]
@@ -237,15 +237,6 @@ class Cluster:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.top, ignore_errors=True)
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(15)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def is_open(port: int) -> bool:

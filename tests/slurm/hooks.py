@@ -6,10 +6,11 @@ import contextlib
 import os
 import signal
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.collector.answers import Answers, counted
+from tests.collector.answers import Answers, counted, serving
 from tests.collector.hook_node import put_settings
 from tests.slurm.cluster import NODES, Cluster, pids_of
 from tests.slurm.nodes import FakeNodes
@@ -113,16 +114,19 @@ class Nodes(WithHooks):
     """Slurm and its nodes with a portal that only counts."""
 
     def __init__(self) -> None:
-        self.cluster = Cluster()
-        self.top = self.cluster.top
-        self.portal = Answers((201, counted()))
-        self.portal.thread.start()
-        (self.top / "token").touch(0o600)
-        (self.top / "token").write_text("secret")
-        self.fake = FakeNodes(self.top)
-        self.install_collector(self.portal.server.server_port)
-        self.arrange()
-        self.cluster.start()
+        with ExitStack() as ending:
+            self.portal = ending.enter_context(serving(Answers((201, counted()))))
+            self.cluster = Cluster()
+            self.top = self.cluster.top
+            ending.callback(self.cluster.stop)
+            (self.top / "token").touch(0o600)
+            (self.top / "token").write_text("secret")
+            self.fake = FakeNodes(self.top)
+            ending.callback(self.fake.stop)
+            self.install_collector(self.portal.server.server_port)
+            self.arrange()
+            self.cluster.start()
+            self.ending = ending.pop_all()
 
     def arrange(self) -> None:
         """What a kind of site has otherwise, before its Slurm starts."""
@@ -132,8 +136,4 @@ class Nodes(WithHooks):
         return [body for path, _, body in list(self.portal.requests) if path.endswith(kind) and body]
 
     def stop(self) -> None:
-        self.fake.stop()
-        self.cluster.stop()
-        self.portal.server.shutdown()
-        self.portal.thread.join()
-        self.portal.server.server_close()
+        self.ending.close()

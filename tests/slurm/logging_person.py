@@ -5,25 +5,20 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 import urllib.request
-from pathlib import Path
 from typing import Any
 
-from tests.parts import missing
+from tests.parts import CLIENTS, need
 from tests.slurm.cluster import USER
 from tests.slurm.hooks import CHECKOUT, SYSTEM_PYTHON
 from tests.slurm.site import Site
 
-CLIENT = Path(sys.prefix) / "clients/mlflow-3"
-"""Where tests/clients/install puts it."""
-
 TOKEN = """\
 from django.utils import timezone
-from jobs.models import ApiToken, User
-from portal.sign_in.personal_tokens import issue_token
+from jobs.models import Token, User
+from jobs.tokens.services import issue_token
 user, _ = User.objects.get_or_create(username="{user}")
-print(issue_token(user, name="log", days=1, now=timezone.now(), kind=ApiToken.Kind.RUNS))
+print(issue_token(user, name="log", days=1, now=timezone.now(), kind=Token.Kind.RUNS))
 """
 
 PAGE = """\
@@ -53,11 +48,10 @@ class LoggingPerson:
     """Has a token that logs, MLflow's client, and the lines that docs/logging-runs.md gives to copy."""
 
     def __init__(self, site: Site) -> None:
-        if not CLIENT.exists():
-            missing("MLflow's client mlflow-3 (tests/clients/install)")
+        need("MLflow 3")
         self.site, self.folder = site, site.top / "training"
         self.folder.mkdir()
-        shutil.copytree(next(CLIENT.glob("lib/python3*/site-packages")), self.folder / "packages")
+        shutil.copytree(next((CLIENTS / "mlflow-3").glob("lib/python3*/site-packages")), self.folder / "packages")
         shutil.copy(CHECKOUT / "tests/slurm/training/train.py", self.folder)
         (self.folder / "kaiku_run.py").write_text(lines_to_copy())
         self.token = site.manage("shell", "--verbosity", "0", "--command", TOKEN.format(user=USER))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,7 +47,7 @@ class FakeNodes:
         self.is_over = threading.Event()
         self.hung: list[FakeGpu] = []
         self.writing = threading.Lock()
-        self.thread = threading.Thread(target=self._beat)
+        self.thread = threading.Thread(target=self._beat, daemon=True)
         self.thread.start()
 
     @contextmanager
@@ -67,18 +68,21 @@ class FakeNodes:
             self.hung.remove(gpu)
 
     def _beat(self) -> None:
+        shown_s = time.monotonic()
         while not self.is_over.wait(BEAT_S):
             with self.writing:
-                self._show()
+                # On a busy machine a beat comes late; what the GPUs used until then does not.
+                before_s, shown_s = shown_s, time.monotonic()
+                self._show(shown_s - before_s)
 
-    def _show(self) -> None:
+    def _show(self, passed_s: float) -> None:
         for shown, node in self.nodes.items():
             for index, gpu in enumerate(node.gpus):
                 if gpu not in self.hung:
                     percent, used_gb = _pretended(shown / str(index))
                     power_w = BUSY_W if percent else IDLE_W
                     if gpu.is_primary:
-                        gpu.energy += int(power_w * BEAT_S / ENERGY_J)
+                        gpu.energy += int(power_w * passed_s / ENERGY_J)
                     gpu.show(percent, used_gb * BYTES_PER_GB, power_w)
 
     def stop(self) -> None:

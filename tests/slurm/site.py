@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,37 +15,39 @@ import psycopg
 
 from collector import statefile
 from reports.packed_json import unpack_json
-from tests.parts import REDIS_URL, empty_redis, missing
-from tests.processes import free_ports, wait_until
-from tests.slurm.cluster import CLUSTER, Cluster, end, is_open, is_possible
+from tests.parts import DATABASE_URL, REDIS_URL, empty_redis, need
+from tests.processes import end, free_ports, wait_until
+from tests.slurm.cluster import CLUSTER, Cluster, is_open
 from tests.slurm.hooks import CHECKOUT, WithHooks
 from tests.slurm.nodes import FakeNodes
-
-DATABASE_URL = os.environ.get("TEST_DATABASE_URL", "postgres://root@127.0.0.1:5432/postgres")
+from tests.tables import create_postgresql
 
 
 class Site(WithHooks):
     """Everything that runs; `reports()` is what the portal has."""
 
     def __init__(self) -> None:
-        if not is_possible():
-            missing("Slurm (its daemons, MariaDB's and the right to start them)")
-        self.processes: list[subprocess.Popen[bytes]] = []
-        self.cluster = Cluster()
-        self.top = self.cluster.top
-        self.database = f"kaiku_slurm_{os.getpid()}"
-        self.nodes = FakeNodes(self.top)
+        need("PostgreSQL")
         empty_redis()
-        try:
-            self._administer("CREATE DATABASE {}")
-        except psycopg.OperationalError:
-            missing("PostgreSQL")
-        (port,) = free_ports(1)
-        self.install_collector(port)
-        with ThreadPoolExecutor(1) as pool:
-            slurm = pool.submit(self.cluster.start)
-            self._start_portal()
-            slurm.result()
+        with ExitStack() as ending:
+            self.cluster = Cluster()
+            self.top = self.cluster.top
+            ending.callback(shutil.rmtree, self.top, ignore_errors=True)
+            self.database = f"kaiku_slurm_{os.getpid()}"
+            create_postgresql(DATABASE_URL, self.database)
+            ending.callback(self._drop_database)
+            self.processes: list[subprocess.Popen[bytes]] = []
+            ending.callback(self._end_processes)
+            ending.callback(self.cluster.stop)
+            self.nodes = FakeNodes(self.top)
+            ending.callback(self.nodes.stop)
+            (port,) = free_ports(1)
+            self.install_collector(port)
+            with ThreadPoolExecutor(1) as pool:
+                slurm = pool.submit(self.cluster.start)
+                self._start_portal()
+                slurm.result()
+            self.ending = ending.pop_all()
 
     def _start_portal(self) -> None:
         self.address = DATABASE_URL.rpartition("/")[0] + f"/{self.database}"
@@ -56,10 +59,9 @@ class Site(WithHooks):
             "HTTPS": "0",
             "DJANGO_SETTINGS_MODULE": "portal.settings",
             "KAIKU_VAR_DIR": str(self.top / "var"),
-            "SWEEP_SECONDS": "1",
+            "STEP_SECONDS": "1",
             "SETTLE_SECONDS": "20",
         }
-        self.manage("migrate", "--verbosity", "0")
         (self.top / "token").write_text(self.manage("create_token", "nodes", "--cluster", CLUSTER))
         (self.top / "token").chmod(0o600)
         bind = f"127.0.0.1:{self.port}"
@@ -67,9 +69,9 @@ class Site(WithHooks):
         self._spawn("worker", "celery", "-A", "portal", "worker", "--concurrency", "1", "--beat")
         wait_until("portal", lambda: is_open(self.port))
 
-    def _administer(self, statement: str) -> None:
-        with psycopg.connect(DATABASE_URL, autocommit=True, connect_timeout=5) as connection:
-            connection.execute(statement.format(f'"{self.database}"'))
+    def _drop_database(self) -> None:
+        with psycopg.connect(DATABASE_URL, autocommit=True, connect_timeout=5) as server:
+            server.execute(f'DROP DATABASE IF EXISTS "{self.database}" WITH (FORCE)')
 
     def _spawn(self, name: str, *command: str) -> None:
         with (self.top / f"{name}.out").open("ab") as output:
@@ -120,11 +122,10 @@ class Site(WithHooks):
             return dict(connection.execute(members).fetchall())
 
     def stop(self) -> None:
-        self.nodes.stop()
-        self.cluster.stop()
+        self.ending.close()
+
+    def _end_processes(self) -> None:
         for process in self.processes:
             process.terminate()
         for process in self.processes:
             end(process)
-        self._administer("DROP DATABASE IF EXISTS {} WITH (FORCE)")
-        shutil.rmtree(self.top, ignore_errors=True)

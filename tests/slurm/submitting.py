@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.collector.cli.sbatch.slurm_reading import SlurmReading
-from tests.lua import INSTALLER
+from tests.filter_installer import INSTALLER
+from tests.lua import patient
 from tests.slurm.cluster import USER
 from tests.slurm.hint_files import NAME
+from tests.wire.sbatch.slurm_reading import SlurmReading
 
 SCRIPT = "#!/bin/sh\ntrue\n"
 HET = f"#!/bin/sh\n#SBATCH -J other\n#SBATCH hetjob\n#SBATCH -J {NAME}\ntrue\n"
@@ -27,9 +28,12 @@ class Submitting(SlurmReading):
         self.filter.unlink()
         self.install()
 
-    def install(self) -> None:
+    def install(self, *, is_patient: bool = True) -> None:
+        """As the installer writes it; patient ones wait for a file on a busy machine."""
         words = [sys.executable, INSTALLER, "--to", self.top, "--kaiku", self.kaiku]
         subprocess.run(words, env=self.environment, check=True, capture_output=True)
+        if is_patient:
+            self.filter.write_text(patient(self.filter.read_text()))
 
     def sbatch(self, *words: str, program: str = "sbatch", **environ: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

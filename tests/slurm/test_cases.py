@@ -11,11 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.parts import missing
 from tests.slurm import cases_of_jobs as jobs
 from tests.slurm import cases_of_nodes as on_nodes
 from tests.slurm.case_nodes import CaseNodes
-from tests.slurm.cluster import is_possible
 from tests.slurm.together import Case, Running, started
 
 pytestmark = pytest.mark.slurm
@@ -43,8 +41,6 @@ TABLE: dict[str, Case] = {
 @pytest.fixture(scope="module")
 def running(request: pytest.FixtureRequest) -> Iterator[Running]:
     """All cases at once on the same four nodes; each knows which of them it may disturb."""
-    if not is_possible():
-        missing("Slurm (its daemons, MariaDB's and the right to start them)")
     nodes = CaseNodes()
     try:
         with started(request, nodes) as cases:

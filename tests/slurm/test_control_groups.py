@@ -11,17 +11,15 @@ from pathlib import Path
 import pytest
 
 from metrics.payloads import NodePayload
-from tests.parts import missing
+from tests.parts import GROUP_CONTROLLERS, GROUPS
 from tests.processes import wait_until
 from tests.slurm.case_nodes import PATIENCE_S, SLACK_S, CaseNodes, seconds_of
 from tests.slurm.cases_of_jobs import STEP_OPTIONS, STEPS, assert_suspended
-from tests.slurm.cluster import NODES, is_possible
+from tests.slurm.cluster import NODES
 from tests.slurm.together import Case, Running, started
 
-pytestmark = pytest.mark.slurm
+pytestmark = [pytest.mark.slurm, pytest.mark.needs("control groups of version 1")]
 
-ROOT = Path("/sys/fs/cgroup")
-CONTROLLERS = ("memory", "cpuacct", "freezer")
 PLUGINS = {
     "proctrack/linuxproc": "proctrack/cgroup",
     "task/none": "task/cgroup",
@@ -46,35 +44,21 @@ class GroupedNodes(CaseNodes):
 
     def stop(self) -> None:
         super().stop()
-        for group in (group for controller in CONTROLLERS for node in NODES for group in groups_of(controller, node)):
+        for group in (
+            group for controller in GROUP_CONTROLLERS for node in NODES for group in groups_of(controller, node)
+        ):
             with contextlib.suppress(OSError):
                 group.rmdir()
 
 
 def groups_of(controller: str, node: str) -> list[Path]:
     """Every group of a node, the innermost first."""
-    top = ROOT / controller / f"slurm_{node}"
+    top = GROUPS / controller / f"slurm_{node}"
     return [Path(folder) for folder, _, _ in os.walk(top, topdown=False)]
-
-
-def why_not() -> str:
-    """What keeps this machine from control groups of version 1; empty where nothing does."""
-    for controller in CONTROLLERS:
-        probe = ROOT / controller / f"kaiku-{os.getpid()}"
-        try:
-            probe.mkdir()
-            probe.rmdir()
-        except OSError as error:
-            return f"no control groups of version 1 that may be written: {error}"
-    return ""
 
 
 @pytest.fixture(scope="module")
 def running(request: pytest.FixtureRequest) -> Iterator[Running]:
-    if not is_possible():
-        missing("Slurm (its daemons, MariaDB's and the right to start them)")
-    if why_not():
-        pytest.skip(why_not())
     nodes = GroupedNodes()
     try:
         with started(request, nodes) as cases:
@@ -135,7 +119,7 @@ def suspended(nodes: CaseNodes) -> None:
     job = nodes.work("--gpus=2", percent=80, seconds=14)
     nodes.wait_for_samples(job, 2)
     nodes.cluster.run("scontrol", "suspend", str(job))
-    (freezer,) = ROOT.glob(f"freezer/slurm_*/uid_*/job_{job}/step_batch/freezer.state")
+    (freezer,) = GROUPS.glob(f"freezer/slurm_*/uid_*/job_{job}/step_batch/freezer.state")
     wait_until("the freezer", lambda: freezer.read_text() == "FROZEN\n", PATIENCE_S)
     began = time.monotonic()
     wait_until("five seconds", lambda: time.monotonic() > began + 5)

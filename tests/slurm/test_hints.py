@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.lua import INSTALLER
-from tests.parts import missing
-from tests.slurm.cluster import CLUSTER, is_possible
+from tests.filter_installer import INSTALLER
+from tests.slurm.cluster import CLUSTER
 from tests.slurm.hint_files import BAD, BODY, DAY_S, LINES, NAME, PROJECT, new_home, put, written
 from tests.slurm.submitting import Submitting
 
@@ -25,8 +24,6 @@ OPTIONS = (f"--account={PROJECT}", f"--job-name={NAME}")
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[Submitting]:
-    if not is_possible():
-        missing("Slurm (its daemons and the right to start them)")
     cluster = Submitting()
     try:
         cluster.start()
@@ -131,6 +128,7 @@ def test_a_home_directory_that_hangs_is_not_waited_for(slurm: Submitting, place:
     stuck = slurm.top / "stuck"
     stuck.write_text("#!/bin/sh\ntrap '' TERM HUP INT\nexec /bin/sleep 60\n")
     stuck.chmod(0o755)
+    slurm.install(is_patient=False)
     slurm.filter.write_text(slurm.filter.read_text().replace("/usr/bin/find", str(stuck)))
     try:
         slurm.last_id = 0

@@ -10,15 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.parts import missing
+from tests.parts import COLLECTOR_PLACES, need
 from tests.payloads import decoded
 from tests.processes import wait_until
-from tests.slurm.cluster import is_possible
 from tests.slurm.hooks import CHECKOUT, SYSTEM_PYTHON, Nodes
 
-pytestmark = pytest.mark.slurm
-
-PLACES = [Path(path) for path in ("/opt/kaiku", "/etc/kaiku", "/var/lib/kaiku", "/run/kaiku")]
 BUILD = CHECKOUT / "deploy/collector-package"
 
 
@@ -33,11 +29,7 @@ def run(*command: object, **variables: str) -> str:
 @pytest.fixture
 def site() -> Iterator[Nodes]:
     """A Slurm without hooks; whatever the package brought goes away with the test."""
-    if not is_possible():
-        missing("Slurm (its daemons, MariaDB's and the right to start them)")
-    there = [str(path) for path in PLACES if path.exists()]
-    if there or shutil.which("dpkg-deb") is None:
-        pytest.skip(f"not a Debian without the collector: {there}")
+    need("a Debian without the collector")
     made = Nodes()
     try:
         made.switch_hooks(is_on=False)
@@ -45,7 +37,7 @@ def site() -> Iterator[Nodes]:
     finally:
         made.stop()
         subprocess.run(["dpkg", "--purge", "kaiku-collector"], capture_output=True, check=False)
-        for place in PLACES:
+        for place in COLLECTOR_PLACES:
             shutil.rmtree(place, ignore_errors=True)
         subprocess.run(["userdel", "kaiku"], capture_output=True, check=False)
 
@@ -58,6 +50,7 @@ def checked(site: Nodes) -> tuple[int, list[str]]:
     return done.returncode, [" ".join(line.split()) for line in done.stdout.splitlines() if line.startswith("BAD")]
 
 
+@pytest.mark.slurm
 def test_the_page_followed_on_a_real_slurm(site: Nodes, tmp_path: Path) -> None:
     package = tmp_path / "kaiku-collector.deb"
     run(BUILD, "deb", package, NODE_PYTHON=SYSTEM_PYTHON)
@@ -95,14 +88,14 @@ def test_the_page_followed_on_a_real_slurm(site: Nodes, tmp_path: Path) -> None:
     run("/opt/kaiku/prolog", **variables)
     run("sleep", "2")
     run("/opt/kaiku/epilog", **variables)
-    wait_until("the acted job", lambda: [body["job_id"] for body in site.received("node-summaries")] == [100001], 20)
+    wait_until("the acted job", lambda: [body["job_id"] for body in site.received("node-summaries")] == [100001])
 
     # Hooks of the site's own, with the two lines of the page.
     for hook in ("prolog", "epilog"):
         own = site.top / hook
         own.write_text(f"#!/bin/sh\ntrue # what the site does\n[ ! -x /opt/kaiku/{hook} ] || /opt/kaiku/{hook}\n")
     site.switch_hooks(is_on=True)
-    wait_until("check", lambda: checked(site) == (0, []), 20)
+    wait_until("check", lambda: checked(site) == (0, []))
     job = site.cluster.submit(site.fake.work, "--gpus=8", "--nodelist=nid005001", arguments=("80", "3"))
     wait_until("its record", lambda: job in [body["job_id"] for body in site.received("job-records")], 60)
     (summary,) = [body for body in site.received("node-summaries") if body["job_id"] == job]
@@ -113,15 +106,14 @@ def test_the_page_followed_on_a_real_slurm(site: Nodes, tmp_path: Path) -> None:
     run("dpkg", "--install", package)
     assert settings.read_text() == ours
     run("dpkg", "--purge", "kaiku-collector")
-    assert not PLACES[0].exists()
+    assert not COLLECTOR_PLACES[0].exists()
     job = site.cluster.submit(site.fake.work, "--gpus=8", "--nodelist=nid005001", arguments=("80", "1"))
     wait_until("the job without a collector", lambda: site.cluster.state(job) == "", 60)
     assert site.cluster.run("sinfo", "-h", "-N", "-p", "small-g", "-o", "%T").split() == ["idle"] * 4
 
 
+@pytest.mark.needs("rpmbuild")
 def test_the_rpm_holds_the_same_files(tmp_path: Path) -> None:
-    if shutil.which("rpmbuild") is None or os.geteuid() != 0:
-        pytest.skip("no rpmbuild here")
     package, root = tmp_path / "kaiku-collector.rpm", tmp_path / "root"
     run(BUILD, "rpm", package, NODE_PYTHON=SYSTEM_PYTHON)
     run("rpm", "--install", "--nodeps", "--noscripts", "--root", root, package)

@@ -46,8 +46,8 @@ def test_a_running_job_is_told_of_and_counted_once_when_it_has_ended(site: Site)
         return summaries(site) == [(NODE, number, False)]
 
     # Two of them, each from a checkpoint of its own.
-    wait_until("the first interim summary", lambda: told(1), 20)
-    wait_until("the second one", lambda: told(2), 20)
+    wait_until("the first interim summary", lambda: told(1))
+    wait_until("the second one", lambda: told(2))
     ((running_id, number, recent_s, figures),) = rows(
         site, "SELECT job_id, sequence, recent_s, figures FROM metrics_runningnode"
     )

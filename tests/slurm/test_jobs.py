@@ -204,7 +204,7 @@ def test_accounting_agrees_with_the_hooks_and_finds_what_they_missed(site: Site,
 
 def test_nothing_is_left_on_the_nodes(site: Site, jobs: Submitted) -> None:
     report(site, jobs.timed_out, seconds=TIMEOUT_S_MAX)
-    wait_until("the last sampler to end", lambda: not site.samplers(), 10)
+    wait_until("the last sampler to end", lambda: not site.samplers(), REPORT_S_MAX)
     found = [path for path in site.top.glob("nodes/*/state/*/*") if path.is_file() or path.parent.name == "jobs"]
     # Names of jobs that are closed are kept for a second epilog, and nothing of the jobs.
     assert [path for path in found if path.parent.name != "closed" or path.stat().st_size] == []

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.slurm
 @pytest.fixture(scope="module")
 def site() -> Iterator[Nodes]:
     site = Nodes()
-    site.switch_hooks(is_on=False)
     try:
+        site.switch_hooks(is_on=False)
         yield site
     finally:
         site.stop()
@@ -88,7 +88,7 @@ def test_a_cancelled_job_keeps_its_summary(site: Nodes, place: Path) -> None:
     wait_until("some seconds", lambda: _seconds(site, job_id) >= 4)
     site.cluster.run("scancel", str(job_id))
     ended(site, job_id)
-    wait_until("the summary", lambda: kept(place), 10)
+    wait_until("the summary", lambda: kept(place))
     (payload,) = kept(place).values()
     assert measured(payload) == pytest.approx([75.0, 75.0], abs=8)
     assert payload["own_run"]["exit_code"] == "9:0"

@@ -14,10 +14,9 @@ from jobs.experiments.services.experiments import named_experiment
 from jobs.experiments.services.following import follow_runs
 from jobs.experiments.services.runs import RunChange, StatedJob, start_run
 from jobs.models import Job, QueuedJob, QueueReading, User
-from jobs.tasks import read_queue
-from tests.parts import missing
+from portal.tasks import run_steps
 from tests.processes import wait_until
-from tests.slurm.cluster import ACCOUNT, CLUSTER, USER, Cluster, is_possible
+from tests.slurm.cluster import ACCOUNT, CLUSTER, USER, Cluster
 
 pytestmark = [pytest.mark.slurm, pytest.mark.django_db]
 
@@ -27,8 +26,6 @@ TIMEOUT_S_MAX = 150
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    if not is_possible():
-        missing("Slurm (its daemons, MariaDB's and the right to start them)")
     cluster = Cluster()
     try:
         cluster.start()
@@ -51,7 +48,7 @@ def sleep(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, settings) -> Path:
 
 def listed(job_id: int) -> QueuedJob | None:
     """A job in the queue, read now."""
-    read_queue()
+    run_steps("QUEUE_SECONDS")
     assert QueueReading.objects.get().error == ""
     return QueuedJob.objects.filter(job_id=job_id).first()
 
@@ -88,7 +85,7 @@ def test_a_run_whose_job_is_killed_by_its_time_limit_is_killed_without_any_hook(
     run = start_run(user, experiment.pk, long_ago, change=RunChange(), started_at=long_ago, job=StatedJob(job_id))
 
     def status() -> str:
-        read_queue()
+        run_steps("QUEUE_SECONDS")
         follow_runs(10, timezone.now())
         return ExperimentRun.objects.get(pk=run.pk).status
 

@@ -1,7 +1,5 @@
 """`manage.py check_links`: check whether every documentation link still answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser

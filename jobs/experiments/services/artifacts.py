@@ -1,7 +1,5 @@
 """Writing the files of runs: paths on shared storage as scripts state them, and small text that clients upload."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

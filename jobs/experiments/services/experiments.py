@@ -1,7 +1,5 @@
 """Writing experiments: each belongs to one person, who decides which project sees it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -11,9 +9,9 @@ from django.db import IntegrityError, transaction
 from jobs.experiments.limits import EXPERIMENTS_MAX
 from jobs.experiments.models import Experiment, ExperimentRun
 from jobs.experiments.rules import NameTaken, NotAccepted, name_problems, shown_name, with_tags
-from jobs.experiments.selectors import sharable_projects
 from jobs.experiments.services.locks import all_locked, locked_experiment
 from jobs.models import Project, User
+from jobs.selectors import own_projects
 
 
 def make_experiment(
@@ -99,7 +97,7 @@ def _project(owner: User, name: str) -> Project | None:
     """A project of this person by its name, none for an empty one. Raises NotAccepted."""
     if not name:
         return None
-    project = sharable_projects(owner).filter(name=name).first()
+    project = own_projects(owner).filter(name=name).first()
     if project is None:
         raise NotAccepted([("project", "you are not a member of such a project")])
     return project

@@ -1,7 +1,5 @@
 """Removing logged runs whose retention is over, with everything that they logged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 

@@ -4,8 +4,6 @@ A sweep asks for what is due; nothing calls it when a record arrives. A run whos
 is known of that job, so the job counts as changed and is judged again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,18 +14,12 @@ from django.db.models import QuerySet
 
 from jobs.experiments.models import ExperimentRun, RunJob
 from jobs.experiments.rules import CLOCKS_APART, Attempt, attempts_of_run
-from jobs.experiments.selectors import (
-    jobs_of,
-    lost_in_queue,
-    open_runs,
-    runs_of_changed_jobs,
-    unlinked_with_record,
-)
+from jobs.experiments.selectors import jobs_of, lost_in_queue, open_runs, runs_of_changed_jobs, unlinked_with_record
 from jobs.experiments.status import JobWord, Reported, RunWord, Status, decided
-from jobs.failures.services import Work, attempt_each
 from jobs.models import Job
 from jobs.queue.selectors import fresh_readings, listed_in, states_in_queue
 from jobs.runs.services import touch_ended_runs
+from jobs.work_queue.services import Work, attempt_each
 
 FOLLOWING = "experiment run"
 """The kind of work under which a failure is recorded; its key is the run's row."""
@@ -38,7 +30,7 @@ COLUMNS = ("status", "ended_at", "is_by_slurm", "job_revision")
 
 def follow_runs(limit: int, now: datetime) -> int:
     """Link and decide up to `limit` runs that are due; how many changed."""
-    work = Work(FOLLOWING, partial(follow_run, now=now), name=_name)
+    work = Work(FOLLOWING, partial(follow_run, now=now), name=lambda run_pk: f"run {run_pk}")
     return attempt_each(work, _due_pages(now), now, limit).done
 
 
@@ -51,7 +43,7 @@ def follow_run(run_pk: int, now: datetime) -> bool:
         is_linked = _link(run, now)
         is_changed = settle(run, now)
         if is_linked or is_changed:
-            touch_ended_runs(_linked_jobs(run), now)
+            touch_ended_runs(linked_jobs(run), now)
     return is_linked or is_changed
 
 
@@ -178,7 +170,8 @@ def _recorded(run: ExperimentRun, row: RunJob) -> Sequence[Job]:
     return list(jobs.filter(cluster=row.cluster) if row.cluster else jobs)
 
 
-def _linked_jobs(run: ExperimentRun) -> list[int]:
+def linked_jobs(run: ExperimentRun) -> list[int]:
+    """The jobs of a run that have a record."""
     rows = RunJob.objects.filter(run=run, linked_job__isnull=False)
     return sorted(rows.values_list("linked_job", flat=True))
 
@@ -211,7 +204,3 @@ def _would_change(page: Sequence[int], now: datetime) -> list[int]:
 def _pages(keys: Iterable[int]) -> Iterator[list[int]]:
     left = list(keys)
     yield from (left[first : first + LOOKED_AT_TOGETHER] for first in range(0, len(left), LOOKED_AT_TOGETHER))
-
-
-def _name(run_pk: int) -> str:
-    return f"run {run_pk}"

@@ -4,8 +4,6 @@ So a run gets its final state also at a site without hooks, where nobody imports
 decides accounting: the record of a job that is not of the run's owner is not even stored here.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

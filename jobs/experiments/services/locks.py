@@ -1,7 +1,5 @@
 """Locking the rows of experiments and runs: an experiment before its runs, and runs in the order of their keys."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from django.db import connection

@@ -4,8 +4,6 @@ So a call costs one small insert, however many metrics it has and however often 
 committed together (`log_calls`). Reading adds what was not sorted yet, so nothing is late.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
@@ -16,16 +14,16 @@ from django.db import transaction
 from django.db.models import F
 
 from jobs.experiments.limits import METRICS_MAX
-from jobs.experiments.models import ExperimentRun, MetricSeries, PointBatch, RunJob
+from jobs.experiments.models import ExperimentRun, MetricSeries, PointBatch
 from jobs.experiments.points import Point, Points, Series, merged, packed, packed_call, unpacked_calls
 from jobs.experiments.rules import NoSuchRun, NotAccepted
-from jobs.experiments.selectors import first_moment, series_value
-from jobs.experiments.services.following import settle
+from jobs.experiments.selectors import DIGEST_COLUMNS, first_moment, series_value
+from jobs.experiments.services.following import linked_jobs, settle
 from jobs.experiments.services.locks import held_runs
 from jobs.experiments.services.runs import RunChange, StatedJob, change_run
-from jobs.failures.services import Work, attempt_each
 from jobs.models import User
 from jobs.runs.services import touch_ended_runs
+from jobs.work_queue.services import Work, attempt_each
 
 SORTING = "run points"
 """The kind of work under which a failure is recorded; its key is the run's row."""
@@ -101,8 +99,7 @@ def sort_points_of(run_pk: int, now: datetime) -> int:
             ExperimentRun.objects.filter(pk=run.pk).update(points_dropped=F("points_dropped") + dropped)
         PointBatch.objects.filter(pk__in=[batch.pk for batch in batches]).delete()
         _begin_with_points(run, rows, now)
-        linked = RunJob.objects.filter(run=run, linked_job__isnull=False)
-        touch_ended_runs(sorted(linked.values_list("linked_job", flat=True)), now)
+        touch_ended_runs(linked_jobs(run), now)
     return len(batches)
 
 
@@ -129,14 +126,10 @@ def _store_series(run: ExperimentRun, by_name: Mapping[str, Points]) -> tuple[li
             _set(row, merged(series_value(row) if row.pk else None, points))
             rows.append(row)
     MetricSeries.objects.bulk_create(row for row in rows if row.pk is None)
-    MetricSeries.objects.bulk_update([row for row in rows if row.pk is not None], _COLUMNS, batch_size=100)
+    MetricSeries.objects.bulk_update(
+        [row for row in rows if row.pk is not None], ("points", *DIGEST_COLUMNS), batch_size=100
+    )
     return rows, sum(len(by_name[name]) for name in left_out)
-
-
-_COLUMNS = (
-    *("points", "count", "first_step", "first_ms", "last_step", "last_ms", "last_value", "least_value", "least_step"),
-    *("most_value", "most_step", "nan_count", "nan_since_step", "nan_since_ms"),
-)
 
 
 def _set(row: MetricSeries, series: Series) -> None:

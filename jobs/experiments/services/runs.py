@@ -1,7 +1,5 @@
 """Writing runs: their beginning, what their script reports of them, and their end."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass

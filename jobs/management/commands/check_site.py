@@ -1,7 +1,5 @@
 """`manage.py check_site`: compare the site's profile with the partitions and nodes of the real Slurm."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,18 +1,14 @@
 """`manage.py import_jobs`: accounting records from sacct, or from a file that sacct wrote."""
 
-from __future__ import annotations
-
 import re
-import sys
 from datetime import UTC, timedelta
-from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from jobs.accounting.services import store_runs
+from jobs.management.slurm_files import file_and_zone
 from jobs.sacct import SACCT_FIELDS, Accounting, SacctFormatError, job_runs
 from jobs.slurm_client import SlurmClientError, accounting
 
@@ -57,16 +53,8 @@ def _from_sacct(options: dict[str, Any]) -> Accounting:
 
 
 def _from_file(options: dict[str, Any]) -> Accounting:
-    name = options["from_file"]
+    text, zone = file_and_zone(options)
     try:
-        zone = ZoneInfo(options["time_zone"])
-    except (ValueError, OSError, KeyError) as error:
-        raise CommandError(f"--time-zone {options['time_zone']}: not a known time zone") from error
-    try:
-        content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise CommandError(f"{name}: {error.strerror}") from error
-    try:
-        return job_runs(content.decode(errors="replace"), cluster=options["cluster"], zone=zone)
+        return job_runs(text, cluster=options["cluster"], zone=zone)
     except SacctFormatError as error:
-        raise CommandError(f"{name}: {error}") from error
+        raise CommandError(f"{options['from_file']}: {error}") from error

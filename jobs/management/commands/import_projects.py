@@ -1,7 +1,5 @@
 """`manage.py import_projects`: who belongs to which project, and which identity is whose, from a directory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

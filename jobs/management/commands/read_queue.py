@@ -1,17 +1,13 @@
 """`manage.py read_queue`: the pending and running jobs of whole clusters, from squeue or from a file that it wrote."""
 
-from __future__ import annotations
-
-import sys
-from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from jobs.experiments.services.left_jobs import record_left_jobs
+from jobs.management.slurm_files import file_and_zone
 from jobs.queue.services import QueueChange, read_queue, store_queue
 from jobs.queue.squeue import FILE_MARK, Queue, QueueFormatError, queue_format, queue_of
 from jobs.slurm_client import SlurmClientError
@@ -58,19 +54,12 @@ class Command(BaseCommand):
 
 
 def _from_file(options: dict[str, Any]) -> tuple[QueueChange, Queue]:
-    name, cluster = options["from_file"], options["cluster"]
+    cluster, read_at = options["cluster"], timezone.now()
     if not cluster:
         raise CommandError("--from-file needs --cluster, Slurm's name of the cluster")
+    text, zone = file_and_zone(options)
     try:
-        zone = ZoneInfo(options["time_zone"])
-    except (ValueError, OSError, KeyError) as error:
-        raise CommandError(f"--time-zone {options['time_zone']}: not a known time zone") from error
-    read_at = timezone.now()
-    try:
-        content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        found = queue_of(content.decode(errors="replace"), cluster=cluster, zone=zone)
-    except OSError as error:
-        raise CommandError(f"{name}: {error.strerror}") from error
+        found = queue_of(text, cluster=cluster, zone=zone)
     except QueueFormatError as error:
-        raise CommandError(f"{name}: {error}") from error
+        raise CommandError(f"{options['from_file']}: {error}") from error
     return store_queue(cluster, found, read_at), found

@@ -1,7 +1,5 @@
 """`manage.py analyse_job`: judge one run, all due runs, or all runs again; then make their reports."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from typing import Any
@@ -11,9 +9,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from analysis.models import JobEfficiency
 from analysis.selectors import would_change
 from analysis.services import analyse_again, analyse_by_hand, analyse_due
-from jobs.failures.selectors import failure_counts
-from jobs.failures.services import WorkFailed
 from jobs.models import Job
+from jobs.work_queue.selectors import failure_counts
+from jobs.work_queue.services import WorkFailed
 from portal.management.run_names import named_run
 from reports.services.publishing import publish_by_hand, publish_due
 

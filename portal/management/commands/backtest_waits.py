@@ -1,7 +1,5 @@
 """`manage.py backtest_waits`: how well estimates of waits would have done, each from what was known at submission."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Iterable, Iterator
@@ -15,7 +13,7 @@ from django.utils import timezone
 from analysis.queue_waits.backtest import ALL, Backtested, PartitionScore, Score, backtest, scores
 from analysis.queue_waits.services import BACKTEST_DAYS, backtests, store
 from analysis.queue_waits.trace_file import TraceFormatError, read_trace
-from reports.numbers import counted
+from wire.numbers import counted
 
 DAYS_MAX = 1100
 HEADER = ("", "off", "in x2", "range held", "off", "in x2", "range held")

@@ -3,26 +3,20 @@
 Workers do this themselves.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from analysis.anonymous.services import anonymise_months
-from analysis.answers.services import close_months as close_months_of_answers
-from analysis.outcomes.services import close_months as close_months_of_advice
-from analysis.policy.services import close_policy_months
-from analysis.practices.services import close_months as close_months_of_practices
-from analysis.predictions.services import close_months as close_months_of_predictions
-from analysis.site.selectors import CLOSED_AFTER, SETTLED_AFTER, is_being_judged, months_not_closed
-from analysis.site.services import close_months
+from analysis.months.selectors import months_not_closed
+from analysis.months.services import close_months
+from analysis.site.selectors import CLOSED_AFTER, SETTLED_AFTER, is_being_judged
+from analysis.site.services import site_months
 from analysis.waiting.selectors import checks_before
 from analysis.waiting.services import check_all_waits
-from portal.charts.programs import program_codes, program_titles
-from reports.numbers import counted
+from portal.months import MONTHS, SITE
+from wire.numbers import counted
 
 LATER = "Their months are closed after that, or at most 3 days later; /admin/ lists what failed."
 
@@ -32,8 +26,8 @@ ALL_CLOSED = f"Every month with jobs that ended more than {CLOSED_AFTER.days} da
 
 class Command(BaseCommand):
     help = (
-        "Store the figures of the whole site, of answers and of the policy export for each month that ended more than 7"
-        " days ago, and those of its advice, and of what many works did, 31 days after its end. They never change."
+        "Store the monthly figures of each kind once a month ended long enough ago (days after its end):"
+        f" {', '.join(f'{kind.title} ({kind.after.days})' for kind in MONTHS)}. They never change."
         " With --at-once also months with jobs that were judged within the last day: after an import of all of them."
     )
 
@@ -45,24 +39,17 @@ class Command(BaseCommand):
         if left:
             self.stderr.write(f"Idle GPUs of {counted(left, 'job')} are not yet checked for who waited. {LATER}")
         settled_after = timedelta(0) if options["at_once"] else SETTLED_AFTER
-        closed = close_months(timezone.now(), settled_after)
-        close_policy_months(timezone.now())
-        anonymise_months(timezone.now(), program_codes)
+        closed = close_months(site_months(settled_after), timezone.now())
         self.stdout.write(f"{counted(closed, 'month')} closed")
         self._say_open(closed, settled_after)
-        closed = close_months_of_advice(timezone.now())
-        self.stdout.write(f"{counted(closed, 'month')} of advice closed")
-        closed = close_months_of_practices(timezone.now(), program_titles)
-        self.stdout.write(f"{counted(closed, 'month')} of what many works did closed")
-        closed = close_months_of_answers(timezone.now())
-        self.stdout.write(f"{counted(closed, 'month')} of answers closed")
-        closed = close_months_of_predictions(timezone.now())
-        self.stdout.write(f"{counted(closed, 'month')} of predictions closed")
+        for kind in MONTHS[1:]:
+            closed = close_months(kind, timezone.now())
+            self.stdout.write(f"{kind.figures_title}: {counted(closed, 'month')} closed")
 
     def _say_open(self, closed: int, settled_after: timedelta) -> None:
         """Why months are left, or that none is, where none was closed."""
         now = timezone.now()
-        left = months_not_closed(now)
+        left = months_not_closed(SITE, now)
         for month in left:
             if is_being_judged(month, now - settled_after):
                 why = "jobs of it were judged within the last day: --at-once closes it"

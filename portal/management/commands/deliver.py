@@ -1,7 +1,5 @@
 """`manage.py deliver`: send the mail that is due, or show who would get which message."""
 
-from __future__ import annotations
-
 import sys
 from datetime import datetime
 from typing import Any
@@ -10,11 +8,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from jobs.models import User
-from jobs.records import printable
 from reports.mail.services.planning import PEOPLE_MAX, people_due, plan_due, plans
 from reports.mail.services.sending import send_due
 from reports.models import Delivery, Report
 from reports.selectors import OPEN_STATES, due_deliveries
+from wire.safe_text import printable
 
 JOBS_SHOWN_MAX = 5
 

@@ -1,7 +1,5 @@
 """`manage.py escalate`: raise and clear the flags that are due; workers do this by themselves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
@@ -9,7 +7,7 @@ from django.utils import timezone
 
 from analysis.escalation.selectors import raised_flags
 from analysis.escalation.services import escalate
-from reports.numbers import counted, hours
+from wire.numbers import counted, hours
 
 
 class Command(BaseCommand):

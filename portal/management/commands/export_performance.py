@@ -1,7 +1,5 @@
 """`manage.py export_performance`: runs for analysts and models, printed or written to a file."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,21 +7,29 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils import timezone
 
+from analysis.exports.selectors import exports_waiting_since, refused_batch
+from analysis.exports.services import note_runs
 from jobs.audit.services import Action, Kind, by_command, record_change
 from jobs.models import Job, Project, User
 from jobs.records import ENDED_STATES
+from jobs.selectors import BY_SITE
+from jobs.work_queue.selectors import failures
+from jobs.work_queue.services import try_again
 from portal.institutional_reading import NoSuchMonthError, form_of, institutional, log_reading
-from portal.management.output_files import write_parts
+from portal.management.output_files import write_parts, write_to_standard_output
 from portal.management.run_names import named_run
-from portal.management.to_target import export_to_target
 from portal.performance_reading import bounds
-from reports.numbers import counted
-from reports.performance.dictionary import dictionary_text
+from reports.performance.rows import dictionary_text
 from reports.performance.services import FORMATS, ended_runs
+from reports.performance.targets.faults import Fault
+from reports.performance.targets.services.sweep import EXPORT, export_due
+from wire.numbers import counted
 
 USAGE_ERROR = 2
 """The exit status of a wrong option, as `argparse` has it."""
@@ -32,6 +38,8 @@ INSTITUTIONAL, FORMAT_DEFAULT = "institutional", "learning"
 ENDINGS = ", ".join(f".{form.ending} {name}" for name, form in FORMATS.items())
 FORMAT_HELP = f"default: as FILE ends ({ENDINGS}); without a file {FORMAT_DEFAULT}"
 FILTERS = ("since", "until", "project", "user")
+
+COUNTED_MAX = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -79,9 +87,7 @@ class Command(BaseCommand):
             write_parts(name, export.parts)
             self.stderr.write(f"{export.what} written to {name} as {export.form}")
             return
-        for part in export.parts:
-            sys.stdout.buffer.write(part)
-        sys.stdout.flush()
+        write_to_standard_output(export.parts)
 
     def _of_month(self, options: dict[str, Any]) -> Export:
         """The anonymised rows of a month, whose format is that of the file's name; says who is in none."""
@@ -175,3 +181,33 @@ def _log(what: str, details: str) -> None:
     """Store what was exported, before the first row of it is read."""
     with transaction.atomic():
         record_change(by_command("export_performance"), Action.RUNS_EXPORTED, Kind.JOB, what, details)
+
+
+def export_to_target(since: datetime | None) -> str:
+    """Write what waits, with `since` every judged run that ended since as well; says how many were written.
+
+    Safe to stop and to start again: what was put on the list stays there. CommandError where the target takes nothing.
+    """
+    if settings.EXPORT_TARGET is None:
+        raise CommandError("EXPORT_TARGET is not set: there is no target")
+    noted = note_since(since) if since else 0
+    try_again(failures(EXPORT).filter(claimed_until=None))
+    written = sum(iter(export_due, 0))
+    left, _ = exports_waiting_since(COUNTED_MAX)
+    said = f"{f'{noted} runs put on the list, ' if since else ''}{written} written, {left} left"
+    refused = refused_batch()
+    if refused is not None and failures(EXPORT).filter(key=refused.pk, claimed_until__isnull=False).exists():
+        # Its stored fault is that of an earlier try.
+        return f"{said}: another worker is writing now"
+    if refused is not None:
+        raise CommandError(f"{said}: the target takes nothing: {Fault[refused.fault].said}")
+    return f"{said} to the workers" if left else said
+
+
+def note_since(since: datetime) -> int:
+    """Put every judged run that ended since on the list, once that is logged; how many."""
+    runs = ended_runs(Job.objects.filter(BY_SITE, efficiency__isnull=False), since)
+    with transaction.atomic():
+        what = f"since {since:%Y-%m-%d %H:%M}"
+        record_change(by_command("export_performance"), Action.RUNS_EXPORTED, Kind.JOB, what, "to EXPORT_TARGET")
+    return note_runs(runs.values_list("pk", flat=True).iterator(), timezone.now())

@@ -1,15 +1,12 @@
 """`manage.py export_policy`: the policy export of closed months, printed or written to a file."""
 
-from __future__ import annotations
-
-import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analysis.policy.figures import KINDS
 from jobs.audit.services import by_command
-from portal.management.output_files import write_parts
+from portal.management.output_files import write_parts, write_to_standard_output
 from portal.policy_reading import FORMATS, NoSuchPeriod, log_reading, parts, reading, what_of
 
 USAGE_ERROR = 2
@@ -38,7 +35,5 @@ class Command(BaseCommand):
         found = parts(asked, options["format"])
         if options["output"]:
             write_parts(options["output"], found)
-            return
-        for part in found:
-            sys.stdout.buffer.write(part)
-        sys.stdout.flush()
+        else:
+            write_to_standard_output(found)

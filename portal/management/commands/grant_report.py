@@ -1,8 +1,5 @@
 """`manage.py grant_report`: the grant report of a project, printed or written to a file."""
 
-from __future__ import annotations
-
-import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -11,7 +8,7 @@ from django.utils import timezone
 from analysis.rollups.selectors import site_now
 from jobs.models import Project
 from portal.grant_reading import CONTENT_TYPES, asked_span, content
-from portal.management.output_files import write_file
+from portal.management.output_files import write_report
 from reports.grant.selectors import allocation_of, grant_report, whole_project
 from reports.grant.spans import SpanError
 from reports.services.pdf import PdfUnavailable
@@ -41,16 +38,6 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=USAGE_ERROR) from error
         report = grant_report(whole_project(project), span, timezone.now(), with_names=options["names"])
         try:
-            _write(content(report, options["format"]), options["output"], options["format"])
+            write_report(content(report, options["format"]), options["output"], options["format"])
         except PdfUnavailable as error:
             raise CommandError(str(error)) from error
-
-
-def _write(file: bytes, output: str | None, name: str) -> None:
-    if output:
-        write_file(output, file)
-    elif name == "pdf" and sys.stdout.isatty():
-        raise CommandError("a PDF cannot be written to the terminal; name a file with -o")
-    else:
-        sys.stdout.buffer.write(file)
-        sys.stdout.flush()

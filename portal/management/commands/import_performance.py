@@ -1,7 +1,5 @@
 """`manage.py import_performance`: rows of other sites, for comparisons on the Site page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +12,7 @@ from analysis.elsewhere.selectors import other_sites
 from analysis.elsewhere.services import Import, import_elsewhere, remove_elsewhere
 from jobs.audit.services import Actor, by_command
 from portal.charts.programs import program_codes
-from reports.numbers import counted
+from wire.numbers import counted
 
 SITE_NAME = re.compile(r"[^\W_](?:[\w .-]{0,62}[^\W_])?", re.ASCII)
 USAGE_ERROR = 2

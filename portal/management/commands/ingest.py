@@ -1,7 +1,5 @@
 """`manage.py ingest FILE…`: payloads from files, through the same service as HTTP."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from portal.ingest.body import MalformedBody, lines, records
 from portal.ingest.services import KINDS, Outcome, ingest
-from reports.numbers import counted
+from wire.numbers import counted
 
 
 class Command(BaseCommand):

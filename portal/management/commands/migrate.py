@@ -1,7 +1,5 @@
 """`manage.py migrate`, one at a time: hosts and containers that start together wait for the first of them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

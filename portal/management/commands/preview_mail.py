@@ -1,7 +1,5 @@
 """`manage.py preview_mail`: the message about one job, printed or written to a file; nothing is sent."""
 
-from __future__ import annotations
-
 import base64
 import uuid
 from collections.abc import Callable
@@ -10,13 +8,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from jobs.records import printable
 from portal.management.output_files import write_file
 from portal.management.run_names import named_run
 from reports.mail.emails import Letter
 from reports.mail.services.letters import letter
 from reports.models import Report
 from reports.selectors import delivery_choices, told_reports
+from wire.safe_text import printable
 
 
 class Command(BaseCommand):

@@ -1,13 +1,10 @@
 """`manage.py report`: the report of one run, printed or written to a file."""
 
-from __future__ import annotations
-
-import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from portal.management.output_files import write_file
+from portal.management.output_files import write_report
 from portal.management.run_names import named_run
 from reports.selectors import report_row
 from reports.services.formats import rendered
@@ -33,10 +30,4 @@ class Command(BaseCommand):
             content = rendered(run, row, NAMES[options["format"]])
         except PdfUnavailable as error:
             raise CommandError(str(error)) from error
-        if options["output"]:
-            write_file(options["output"], content)
-        elif options["format"] == "pdf" and sys.stdout.isatty():
-            raise CommandError("a PDF cannot be written to the terminal; name a file with -o")
-        else:
-            sys.stdout.buffer.write(content)
-            sys.stdout.flush()
+        write_report(content, options["output"], options["format"])

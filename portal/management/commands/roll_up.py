@@ -1,7 +1,5 @@
 """`manage.py roll_up`: bring the daily sums up to date; workers do this by themselves."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 
@@ -9,13 +7,13 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
 from analysis.rollups.services import note_all, roll_up_due
-from reports.numbers import counted
+from wire.numbers import counted
 
 
 class Command(BaseCommand):
     help = (
         "Add up the runs of every day that changed since it was added up last. With --all every day: after a change of"
-        " TIME_ZONE, of WORK_KEY_SECRET, or after backfill_work_keys."
+        " TIME_ZONE."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -23,6 +21,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["all"]:
-            note_all()
+            note_all(timezone.now())
         done = roll_up_due(sys.maxsize, timezone.now())
         self.stdout.write(f"{counted(done, 'day')} of projects added up")

@@ -1,7 +1,5 @@
 """`manage.py serve`: the server of pages and ingest, or with --ingest-only of the ingest alone."""
 
-from __future__ import annotations
-
 import socket
 from copy import deepcopy
 from typing import Any
@@ -22,11 +20,13 @@ HEAD_MS = 10_000
 CONNECTIONS_MAX = 8192
 """Simultaneous connections for each process: all nodes of LUMI-G at the same moment, and people."""
 
-PAGES, INGEST_ONLY = "portal.asgi:application", "portal.asgi:ingest_application"
+PAGES, INGEST_ONLY = "portal.asgi:application", "portal.ingest.server:application"
 
 
 class Command(BaseCommand):
     help = "Serve the portal and the ingest; --ingest-only for a process that only receives payloads."
+    requires_system_checks = ()
+    """They import every page, and the processes of the server are forked from this one."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--bind", default=settings.BIND, help="address and port (default %(default)s)")
@@ -38,6 +38,8 @@ class Command(BaseCommand):
         host, _, port = options["bind"].rpartition(":")
         if not port.isdigit():
             raise CommandError(f"--bind: {options['bind']!r} is not HOST:PORT")
+        if not options["ingest_only"]:
+            self.check()
         refuse_a_used_port(host, int(port))
         link_to(options["bind"])
         alone = settings.IS_EMBEDDED or options["ingest_only"]

@@ -1,7 +1,5 @@
 """`manage.py settle_advice`: determine what became of the advice of reports; workers do this by themselves."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 
@@ -9,13 +7,13 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
 from analysis.outcomes.services import note_all, settle_due
-from reports.numbers import counted
+from wire.numbers import counted
 
 
 class Command(BaseCommand):
     help = (
         "Determine which later runs followed the advice on each work that changed since, and what that saved. With"
-        " --all of every work: after a change of WORK_KEY_SECRET, or after backfill_work_keys."
+        " --all of every work."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -1,7 +1,5 @@
 """About: what is measured, how it is judged, and who sees it."""
 
-from __future__ import annotations
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET

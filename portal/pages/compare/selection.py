@@ -1,7 +1,5 @@
 """Which runs an address compares: two to four different ones, as `CLUSTER/JOBID` or `CLUSTER/JOBID.ATTEMPT`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,17 +10,16 @@ from urllib.parse import urlencode
 from django.db.models import Q, QuerySet
 
 from jobs.models import Job
-from jobs.records import printable
 from reports.services.links import run_key
+from wire.names import SLUG
+from wire.safe_text import printable
 
 RUNS_MIN, RUNS_MAX = 2, 4
 LOOKED_UP_MAX = 20
 """Of so many names in one address each is looked up or listed as missing; nobody chooses more by hand."""
 
 SHOWN_LENGTH_MAX = 80
-NAME = re.compile(
-    r"(?P<cluster>[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63})/(?P<job_id>[0-9]{1,16})(?:\.(?P<attempt>[0-9]{1,8}))?\Z", re.ASCII
-)
+NAME = re.compile(rf"(?P<cluster>{SLUG})/(?P<job_id>[0-9]{{1,16}})(?:\.(?P<attempt>[0-9]{{1,8}}))?\Z", re.ASCII)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """GPU use of several runs over the time since each one started: one picture, its readings and its table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +8,7 @@ import numpy as np
 from analysis.use_course import course_points
 from metrics.series import Floats, RunMetrics
 from portal.charts.columns import HEIGHT, WIDTH, Column, scale
+from portal.charts.curves import DrawnLine, LineChart, reading
 from reports.figure_data import averaged_rows, figure_data, use_over_time
 from reports.figure_readings import clock_time, said_percent
 
@@ -34,43 +33,12 @@ class UseOfRun:
     is_coarse: bool = False
     after_last: str = ENDED
 
-    @property
-    def is_measured(self) -> bool:
-        return bool(np.any(~np.isnan(self.values)))
-
     def at(self, seconds: float) -> str:
         """What it was at a moment since the start."""
         if seconds >= self.elapsed_s:
             return self.after_last
         place = int(seconds / self.step_s) if self.values.size else 0
         return said_percent(float(self.values[place]) if place < self.values.size else np.nan)
-
-
-@dataclass(frozen=True)
-class UseLine:
-    """One run in the picture: its name and the strokes of its line, told apart by `css_class`."""
-
-    name: str
-    css_class: str
-    strokes: tuple[str, ...]
-    is_coarse: bool
-
-
-@dataclass(frozen=True)
-class UseChart:
-    """The lines on one time axis from 0 to `ticks`' last; `rows` are some of the readings as a table."""
-
-    summary: str
-    scale: tuple[str, ...]
-    ticks: tuple[str, ...]
-    lines: tuple[UseLine, ...]
-    columns: tuple[Column, ...]
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    @property
-    def is_empty(self) -> bool:
-        return not any(line.strokes for line in self.lines)
 
 
 def use_of_run(
@@ -88,31 +56,27 @@ def use_of_run(
     return UseOfRun(name, length_s, use.clock.step_s * together, means, after_last=after_last)
 
 
-def use_chart(runs: Sequence[UseOfRun]) -> UseChart:
+def use_chart(runs: Sequence[UseOfRun]) -> LineChart:
     """All runs from their start on one axis, which ends with the longest."""
     end_s = max((run.elapsed_s for run in runs), default=0.0) or 1.0
     times_s = [(place + 0.5) * end_s / READINGS for place in range(READINGS)]
     said = [(clock_time(at_s), *(run.at(at_s) for run in runs)) for at_s in times_s]
     width = WIDTH / READINGS
-    return UseChart(
+    return LineChart(
         summary="Lines: mean GPU use of each job over the time since its start.",
         scale=scale(100.0, " %"),
         ticks=tuple(clock_time(end_s * part) for part in (0.0, 0.5, 1.0)),
         lines=tuple(
-            UseLine(run.name, f"run-{place}", _strokes(run, end_s), run.is_coarse)
+            DrawnLine(run.name, f"run-{place}", _strokes(run, end_s), is_coarse=run.is_coarse)
             for place, run in enumerate(runs, start=1)
         ),
         columns=tuple(
-            Column(round(place * width, 1), round(width, 1), (), _reading(runs, row)) for place, row in enumerate(said)
+            Column(round(place * width, 1), round(width, 1), (), reading([run.name for run in runs], row))
+            for place, row in enumerate(said)
         ),
         head=("", *(run.name for run in runs)),
         rows=tuple(said[:: READINGS // TABLE_ROWS]),
     )
-
-
-def _reading(runs: Sequence[UseOfRun], row: tuple[str, ...]) -> str:
-    parts = (f"{run.name} {value}" for run, value in zip(runs, row[1:], strict=True))
-    return f"{row[0]}: {', '.join(parts)}"
 
 
 def _strokes(run: UseOfRun, end_s: float) -> tuple[str, ...]:

@@ -3,21 +3,17 @@
 `sample_job.json` holds what Slurm and a collector would have sent of it, as for `manage.py ingest`. Nothing is stored.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 
 import msgspec
 import numpy as np
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_GET
 
 from analysis.assess import assess
 from education.seeds import seed_lessons
@@ -26,7 +22,7 @@ from jobs.records import JobRecord
 from metrics.packing import pack_histogram, unpack_histograms
 from metrics.payloads import GpuPayload, NodePayload
 from metrics.series import JUDGED_COLUMNS, NodeTimelines, RunMetrics, align, gpu_columns, host_columns
-from portal.access import person
+from portal.access import person, signed_in_page
 from portal.charts.pictures import SIZES, Source, drawn_as, sources
 from reports.figure_data import FigureData, figure_data
 from reports.figure_marks import figure_marks
@@ -49,8 +45,7 @@ class Picture:
     plain: Source
 
 
-@require_GET
-@login_required
+@signed_in_page
 def sample_report(request: HttpRequest) -> HttpResponse:
     """The whole report, with the lessons of today."""
     page, report = sample_page(), sample()[0]
@@ -61,8 +56,7 @@ def sample_report(request: HttpRequest) -> HttpResponse:
     return render(request, "portal/dashboard/sample_report.html", {"page": page, "pictures": pictures})
 
 
-@require_GET
-@login_required
+@signed_in_page
 @cache_control(private=True, max_age=300)
 def sample_figure(request: HttpRequest, name: str) -> HttpResponse:
     """One figure of it as an SVG image."""

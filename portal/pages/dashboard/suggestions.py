@@ -1,7 +1,5 @@
 """What to do next: the works whose advice states the largest savings, with the new lines, and the causes to fix."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,11 +9,10 @@ from analysis.comparable import is_hint
 from analysis.history.costs import CostlyCause
 from analysis.history.periods import Period
 from analysis.history.selectors import costly_causes_in, savings_of_works
-from analysis.models import JobEfficiency, RecommendationRow
+from analysis.models import JobEfficiency
 from education.lesson import LessonContent
 from education.selectors import current_lessons
-from portal.charts.advice_lines import advice_lines
-from portal.charts.work_requests import WorkRequest, job_label, work_requests, work_url
+from portal.charts.work_requests import WorkRequest, advice_lines, job_label, work_requests, work_url
 from reports.advice import ADVICE_TITLES
 from reports.request_diff import DiffLine, added_lines, diff_lines
 from reports.services.links import job_url
@@ -89,7 +86,6 @@ def to_do(part: Q, period: Period, limit: int) -> ToDo:
 
 
 def _request(request: WorkRequest) -> Suggestion:
-    lines = added_lines(request.block) if request.block else diff_lines(request.diff)
     return Suggestion(
         job_label(request.run),
         request.title,
@@ -97,13 +93,12 @@ def _request(request: WorkRequest) -> Suggestion:
         request.gpu_hours,
         url=job_url(request.run),
         work_url=work_url(request.run),
-        lines=lines,
+        lines=_lines(request.diff, request.block),
     )
 
 
-def request_lines(advised: Sequence[RecommendationRow]) -> tuple[DiffLine, ...]:
-    """The whole suggested request, as lines of a script."""
-    changes, block = advice_lines(advised)
+def _lines(changes: Sequence[str], block: Sequence[str]) -> tuple[DiffLine, ...]:
+    """The whole suggested request, or its changes, as lines of a script."""
     return added_lines(block) if block else diff_lines(changes)
 
 
@@ -127,7 +122,7 @@ def _cause(cause: CostlyCause, judged: JobEfficiency, lesson: LessonContent | No
         gpu_hours=cause.wasted_gpu_hours,
         url=job_url(run),
         work_url=work_url(run),
-        lines=request_lines(advised) if fixing else (),
+        lines=_lines(*advice_lines(advised)) if fixing else (),
         lesson=lesson.micro if lesson else "",
         code=cause.code.value if lesson else "",
     )

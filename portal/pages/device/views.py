@@ -1,22 +1,18 @@
 """The page where a person approves the sign-in of a program, by the code that the program shows."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
 from jobs.device_sign_in.services import answer
-from jobs.models import ApiToken, DeviceSignIn
-from jobs.selectors import own_api_tokens
-from portal.access import person
+from jobs.models import DeviceSignIn, Token
+from jobs.tokens.selectors import own_tokens
+from portal.access import person, signed_in_form
 from portal.sign_in.attempts import client_address, give_back, take, too_many
 from portal.sign_in.device import waiting_sign_in
 from portal.sign_in.personal_tokens import TOKENS_MAX
@@ -26,8 +22,7 @@ WRONG = "No program waits with this code: it is mistyped, was used already, or i
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@signed_in_form
 def device(request: HttpRequest) -> HttpResponse:
     """Without a code a form for it; with the code of a program that waits what it asks for. A POST answers."""
     written = (request.POST if request.method == "POST" else request.GET).get(CODE, "").strip()
@@ -51,7 +46,7 @@ def _asked(request: HttpRequest, row: DeviceSignIn, written: str, error: str = "
     context = {
         **{"code": f"{letters[:4]}-{letters[4:8]}", "row": row, "error": error, "days": settings.DEVICE_TOKEN_DAYS},
         "until": timezone.now() + timedelta(days=settings.DEVICE_TOKEN_DAYS),
-        "is_logging": row.kind == ApiToken.Kind.RUNS,
+        "is_logging": row.kind == Token.Kind.RUNS,
         "is_elsewhere": row.address != client_address(request),
     }
     return render(request, "portal/device/device.html", context)
@@ -59,13 +54,13 @@ def _asked(request: HttpRequest, row: DeviceSignIn, written: str, error: str = "
 
 def _answered(request: HttpRequest, row: DeviceSignIn, *, is_approved: bool) -> HttpResponse:
     user = person(request)
-    if is_approved and own_api_tokens(user).count() >= TOKENS_MAX:
+    if is_approved and own_tokens(user).count() >= TOKENS_MAX:
         full = f"You have {TOKENS_MAX} tokens, which is the limit: revoke one under Settings, then approve again."
         return _asked(request, row, request.POST[CODE], full)
     if not answer(row, user, is_approved=is_approved, now=timezone.now()):
         messages.error(request, WRONG)
     elif is_approved:
-        follows = "can log runs" if row.kind == ApiToken.Kind.RUNS else "is signed in"
+        follows = "can log runs" if row.kind == Token.Kind.RUNS else "is signed in"
         messages.success(
             request, f"Approved. “{row.device_name}” {follows} as {user.get_username()} within some seconds."
         )

@@ -4,8 +4,6 @@ It is the only page that may be framed, so it changes nothing and has no form: n
 else than a link that opens the portal in a window of its own.
 """
 
-from __future__ import annotations
-
 from http import HTTPStatus
 
 from csp.decorators import csp_replace

@@ -1,7 +1,5 @@
 """What the address of an experiment's page asks for: which of its runs, in which order, and which columns; pure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import isfinite
 from urllib.parse import urlencode

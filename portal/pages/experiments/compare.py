@@ -1,17 +1,13 @@
 """Curves of several runs of an experiment: one metric by step, time or GPU-hours, and what differs between the runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 import numpy as np
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_GET
 
 from analysis.progress.cost import Reached
 from analysis.progress.rates import Stretch
@@ -21,13 +17,13 @@ from jobs.experiments.points import Series
 from jobs.experiments.selectors import metric_names, series_of
 from jobs.selectors import reach_of
 from metrics.series import Floats
-from portal.access import person, visible_experiment
+from portal.access import person, signed_in_page, visible_experiment
 from portal.charts.curves import Axis, Curve, CurveChart, Titled, curve_chart
-from portal.charts.logged_runs import JobLink, RunStatus, job_links, run_label, seconds_of, shown, status_of
+from portal.charts.logged_runs import JobLink, ShownRun, job_links, run_label, seconds_of, shown, status_of
 from portal.charts.progress import Progress, progress_of_runs, runs_at_once, stretches_of
 from portal.charts.reaching import Target, reached_by, target_in
 from reports.figure_readings import clock_time
-from reports.numbers import hours
+from wire.numbers import hours
 
 RUNS_MAX, LOOKED_UP_MAX = 10, 40
 METRICS_OFFERED_MAX, PARAMS_SHOWN_MAX, TEXT_SHOWN_MAX = 200, 100, 60
@@ -36,14 +32,10 @@ WAYS = {STEP: "step", TIME: "time since the start of each run", HOURS: "GPU-hour
 
 
 @dataclass(frozen=True)
-class Side:
+class Side(ShownRun):
     """One run of the comparison: its line, what is exact of the metric, and what it cost."""
 
-    run: ExperimentRun
-    label: str
     css_class: str
-    status: RunStatus
-    seconds: float
     links: tuple[JobLink, ...]
     stretches: tuple[Stretch, ...]
     series: Series | None
@@ -59,8 +51,7 @@ class DifferingParam:
     texts: tuple[str | None, ...]
 
 
-@require_GET
-@login_required
+@signed_in_page
 def compare_runs(request: HttpRequest, pk: int) -> HttpResponse:
     """The runs in the address side by side, without those that are not in this experiment; 404 for a stranger."""
     experiment = visible_experiment(request, pk)

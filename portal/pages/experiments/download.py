@@ -1,38 +1,33 @@
-"""The table of runs for other programs: CSV and JSON, row by row, with the columns that the page shows."""
-
-from __future__ import annotations
+"""The table of runs for other programs, as the page shows it but whole: CSV and JSON, row by row."""
 
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
-from django.views.decorators.http import require_GET
 
 from jobs.selectors import reach_of
-from portal.access import person, visible_experiment
-from portal.charts.run_table import FIXED, csv_cells, fixed_values, written
-from portal.csv_lines import csv_lines
+from portal.access import person, signed_in_page, visible_experiment
+from portal.charts.logged_runs import json_number
+from portal.charts.run_table import FIXED, csv_cells, fixed_values
+from portal.downloads import CSV, streamed
 from portal.pages.experiments.choices import choices_in
 from portal.pages.experiments.query import offered_columns
 from portal.pages.experiments.rows import RunRow, TableColumns, all_rows, columns_of
 from portal.rate_limits import DOWNLOADS, limited
+from wire.csv_cells import csv_lines
 
-FORMATS = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+FORMATS = {"csv": CSV, "json": "application/json"}
 
 
-@require_GET
-@login_required
+@signed_in_page
 @limited(DOWNLOADS)
 def experiment_table(request: HttpRequest, pk: int, name: str) -> StreamingHttpResponse:
     """Every run that the same address shows on the page; 404 for a stranger."""
     experiment, choices = visible_experiment(request, pk), choices_in(request.GET)
     columns = columns_of(offered_columns(experiment), choices)
     rows = all_rows(experiment, choices, columns, reach_of(person(request)), timezone.now())
-    made = WRITERS[name](columns, rows)
-    disposition = {"Content-Disposition": f'attachment; filename="kaiku-experiment-{pk}-table.{name}"'}
-    return StreamingHttpResponse(made, content_type=FORMATS[name], headers=disposition)
+    return streamed(WRITERS[name](columns, rows), f"kaiku-experiment-{pk}-table.{name}", FORMATS[name])
 
 
 def _csv(columns: TableColumns, rows: Iterable[RunRow]) -> Iterator[str]:
@@ -40,7 +35,7 @@ def _csv(columns: TableColumns, rows: Iterable[RunRow]) -> Iterator[str]:
         texts = [*(f"config.{name}" for name in columns.params), *(f"tag.{name}" for name in columns.tags)]
         yield [*FIXED, *texts, *(f"metric.{name}.{columns.value}" for name in columns.metrics)]
         for row in rows:
-            values = [*row.params, *row.tags, *(value if value is None else written(value) for value in row.values)]
+            values = [*row.params, *row.tags, *(value if value is None else json_number(value) for value in row.values)]
             yield [*csv_cells(fixed_values(row.shown)), *("" if value is None else value for value in values)]
 
     return csv_lines(lines())
@@ -54,7 +49,7 @@ def _json(columns: TableColumns, rows: Iterable[RunRow]) -> Iterator[bytes]:
         of_run = {
             "config": _known(columns.params, row.params),
             "tags": _known(columns.tags, row.tags),
-            "metrics": {name: {columns.value: written(value)} for name, value in values if value is not None},
+            "metrics": {name: {columns.value: json_number(value)} for name, value in values if value is not None},
         }
         yield (b",\n" if place else b"\n") + msgspec.json.encode(fixed_values(row.shown) | of_run)
     yield b"\n]\n"

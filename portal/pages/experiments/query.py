@@ -1,7 +1,5 @@
 """The runs of an experiment that are asked for, in their order, and the names that its columns may have."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,6 +1,4 @@
-"""The rows of the table of runs: one page of them, or all for a file."""
-
-from __future__ import annotations
+"""The rows of the table of runs: one page of them, or all."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,26 +1,28 @@
 """The feed of a person's own reports for feed readers, which send no headers: its address contains a token.
 
-Such a token reads nothing else (`ApiToken.Kind.FEED`). Readers that take a password have it there instead. No log
-contains addresses of pages, and the feed refers to none with the token.
+Such a token reads nothing else (`Token.Kind.FEED`). Readers that take a password have it there instead. No log
+contains addresses of pages, and the feed refers to none with the token. It is Atom (RFC 4287), its texts plain text.
 """
-
-from __future__ import annotations
 
 import base64
 import binascii
 import hashlib
+from collections.abc import Sequence
+from datetime import datetime
 from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import get_conditional_response
+from django.utils.feedgenerator import Atom1Feed
 from django.utils.http import http_date
 from django.views.decorators.http import require_safe
 
-from jobs.models import ApiToken, User
-from portal.pages.feed.atom import atom
+from jobs.models import Token, User
 from portal.rate_limits import ANONYMOUS_API, API, count_call
 from portal.sign_in.attempts import client_address
 from portal.sign_in.personal_tokens import token_and_holder
@@ -35,6 +37,9 @@ ENTRIES_MAX = 50
 CONTENT_TYPE = "application/atom+xml; charset=utf-8"
 CHALLENGE = 'Basic realm="Kaiku feed", charset="UTF-8"'
 
+SINCE = "2026"
+"""The year in which the portal's addresses began to be names (RFC 4151 wants a date in each tag)."""
+
 
 @require_safe
 def reports_feed(request: HttpRequest, secret: str = "") -> HttpResponse:
@@ -48,7 +53,7 @@ def reports_feed(request: HttpRequest, secret: str = "") -> HttpResponse:
     return _too_often(wait_s) if wait_s else _answer(request, token, user)
 
 
-def _answer(request: HttpRequest, token: ApiToken, user: User) -> HttpResponse:
+def _answer(request: HttpRequest, token: Token, user: User) -> HttpResponse:
     feed = atom(_entries(user), user.username, settings.SITE_URL, reverse("reports-feed"), token.created_at)
     answer = HttpResponse(feed.writeString("utf-8"), content_type=CONTENT_TYPE)
     answer["ETag"] = f'"{hashlib.sha256(answer.content).hexdigest()[:32]}"'
@@ -80,10 +85,10 @@ def _entries(user: User) -> list[FeedEntry]:
     return sorted([*reports, *early], key=lambda each: each.published_at, reverse=True)[:ENTRIES_MAX]
 
 
-def _holder(secret: str) -> tuple[ApiToken, User] | None:
+def _holder(secret: str) -> tuple[Token, User] | None:
     """The token and its owner; None also for a token of another kind, which nobody should put into an address."""
     found = token_and_holder(secret, timezone.now())
-    return found if found and found[0].kind == ApiToken.Kind.FEED else None
+    return found if found and found[0].kind == Token.Kind.FEED else None
 
 
 def _password(request: HttpRequest) -> str:
@@ -111,3 +116,44 @@ def _too_often(wait_s: int) -> HttpResponse:
     answer = HttpResponse("Too many requests.\n", status=HTTPStatus.TOO_MANY_REQUESTS, content_type="text/plain")
     answer["Retry-After"] = str(wait_s)
     return answer
+
+
+class PlainAtom(Atom1Feed):
+    """Summaries as text: Django's own are HTML, in which the name of a job would be markup."""
+
+    def add_item_elements(self, handler: Any, item: dict[str, Any]) -> None:
+        super().add_item_elements(handler, item)
+        handler.addQuickElement("summary", item["text"], {"type": "text"})
+
+    def latest_post_date(self) -> datetime:
+        """When an entry changed last; of an empty feed when it was created, not now, so that it stays the same."""
+        dates: list[datetime] = [item["updateddate"] for item in self.items]
+        created_at: datetime = self.feed["created_at"]
+        return max(dates, default=created_at)
+
+
+def atom(entries: Sequence[FeedEntry], username: str, portal: str, address: str, created_at: datetime) -> PlainAtom:
+    """The feed; `portal` is the portal's address, `address` that of the feed without a token."""
+    host = urlsplit(portal).hostname or ""
+    feed = PlainAtom(
+        title=f"Kaiku: reports of {username}",
+        link=f"{portal}/",
+        description=None,
+        language="en-gb",
+        author_name="Kaiku",
+        feed_url=f"{portal}{address}",
+        feed_guid=f"tag:{host},{SINCE}:reports/{username}",
+        subtitle="How well your GPU jobs used their GPUs, and what to request next time.",
+        created_at=created_at,
+    )
+    for each in entries:
+        feed.add_item(
+            title=each.title,
+            link=each.url,
+            description=None,  # type: ignore[arg-type]  # without one Django writes no summary of its own
+            unique_id=f"tag:{host},{SINCE}:job/{each.key}",
+            pubdate=each.published_at,
+            updateddate=each.updated_at,
+            text=each.text,
+        )
+    return feed

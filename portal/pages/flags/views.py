@@ -1,16 +1,12 @@
 """Flags: what raised them, what clears them, when support sees them; and the answers to requests of support."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
 
 from analysis.cases.models import ShareRequest
 from analysis.cases.selectors import requests_ever_to, requests_to, steps_of
@@ -18,10 +14,11 @@ from analysis.cases.services import SHARED_DAYS, SHARED_JOBS_MAX, decline_sharin
 from analysis.escalation.selectors import IS_OPEN, flag_limits, flags_of_led, own_flags, runs_to_share, work_names
 from analysis.models import JobEfficiency
 from jobs.selectors import reach_of
-from portal.access import person
+from portal.access import person, signed_in_page
 from portal.charts.flags import FlagCard, flag_cards, side_by_side
-from portal.rate_limits import CHANGES, limited
+from portal.form_addresses import own_change
 from reports.services.links import job_url
+from wire.numbers import counted
 
 CLEARED_MAX = 50
 NOT_OPEN = "This request is no longer open: it was answered, or support withdrew it."
@@ -36,8 +33,7 @@ class Asked:
     runs: list[tuple[JobEfficiency, str]]
 
 
-@require_GET
-@login_required
+@signed_in_page
 def flags(request: HttpRequest) -> HttpResponse:
     """The flags of the reader's jobs and works and of led projects, requests first, then cleared flags."""
     user, now = person(request), timezone.now()
@@ -65,9 +61,7 @@ def _asked(row: ShareRequest, cards: Sequence[FlagCard]) -> Asked:
     return Asked(row, card, [(judged, job_url(judged.job)) for judged in runs])
 
 
-@require_POST
-@login_required
-@limited(CHANGES)
+@own_change
 def answer_request(request: HttpRequest, pk: int) -> HttpResponse:
     """Share the jobs that the form lists, or none; only the owner of the flag may answer."""
     own, now = get_object_or_404(requests_ever_to(person(request)), pk=pk), timezone.now()
@@ -86,8 +80,9 @@ def answer_request(request: HttpRequest, pk: int) -> HttpResponse:
     if not jobs:
         messages.error(request, "Nothing is shared: the jobs to share have changed. Here is the present list.")
     elif share_requested(asked, jobs, now):
-        count = f"{len(jobs)} {'job' if len(jobs) == 1 else 'jobs'}"
-        messages.success(request, f"Support can look at {count} for {SHARED_DAYS} days. You can end this on its page.")
+        where = "its page" if len(jobs) == 1 else "their pages"
+        said = f"Support can look at {counted(len(jobs), 'job')} for {SHARED_DAYS} days. You can end this on {where}."
+        messages.success(request, said)
     else:
         messages.error(request, NOT_OPEN)
     return redirect("flags")

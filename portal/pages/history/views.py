@@ -1,25 +1,26 @@
 """History: classes, use, unused GPU-hours and findings over the last days or weeks, and by weekday and hour."""
 
-from __future__ import annotations
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
 
 from analysis.history.selectors import days_and_trend, told_by_owners
 from analysis.history.sums import use_by_weekday
 from analysis.outcomes.selectors import saved_by, sums_by_kind
 from analysis.rollups.selectors import own_part, parts_by_site, site_now
 from jobs.selectors import reach_of
-from portal.access import person
+from portal.access import person, signed_in_page
 from portal.charts.advice_outcomes import kind_rows
 from portal.charts.over_time import asked_period, over_time
-from portal.pages.history.week_grid import week_grid
+
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+HOURS_A_CELL = 3
+SHADES = 5
 
 
-@require_GET
-@login_required
+@signed_in_page
 def history(request: HttpRequest) -> HttpResponse:
     """Own jobs; a PI may look at all that this person sees with `?of=all`."""
     reach = reach_of(person(request))
@@ -40,3 +41,41 @@ def history(request: HttpRequest) -> HttpResponse:
         "grid": week_grid(use_by_weekday(days_read, period)),
     }
     return render(request, "portal/history/history.html", context)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Jobs that started in these hours; `use_percent` is None where nothing started. `shade` is 0 (idle) to 4."""
+
+    jobs: int
+    use_percent: float | None
+
+    @property
+    def shade(self) -> int:
+        return 0 if self.use_percent is None else min(int(self.use_percent / (100 / SHADES)), SHADES - 1)
+
+
+@dataclass(frozen=True)
+class WeekGrid:
+    """A row for each weekday, a cell for each few hours."""
+
+    hours: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    jobs: int
+
+
+def week_grid(starts: Mapping[tuple[int, int], tuple[int, float]]) -> WeekGrid:
+    """From (weekday 1..7, hour) -> (jobs, sum of their use)."""
+    firsts = range(0, 24, HOURS_A_CELL)
+    rows = tuple(
+        (name, tuple(_cell(starts, weekday, first) for first in firsts))
+        for weekday, name in enumerate(WEEKDAYS, start=1)
+    )
+    hours = tuple(f"{first:02d}–{first + HOURS_A_CELL:02d}" for first in firsts)
+    return WeekGrid(hours, rows, sum(jobs for jobs, _ in starts.values()))
+
+
+def _cell(starts: Mapping[tuple[int, int], tuple[int, float]], weekday: int, first: int) -> Cell:
+    seen = [starts.get((weekday, hour), (0, 0.0)) for hour in range(first, first + HOURS_A_CELL)]
+    jobs = sum(count for count, _ in seen)
+    return Cell(jobs, sum(total for _, total in seen) / jobs if jobs else None)

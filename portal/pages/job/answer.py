@@ -4,13 +4,12 @@ What was used is what was billed without what was not used, or not measured, of 
 rounded by itself, as on all other pages: the last digits of rounded ones may not add up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reports.job_report import EfficiencyView, JobReport, Observation
-from reports.numbers import NOT_MEASURED, gigabytes, hours, share
+from reports.numbers import share
+from wire.numbers import NOT_MEASURED, gigabytes, hours
 
 
 @dataclass(frozen=True)

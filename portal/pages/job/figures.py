@@ -1,25 +1,21 @@
 """The figures on a job's page: the pictures, their numbers for the scripts, and where findings are marked on them."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_GET
 
 from analysis.selectors import measurements_of
 from jobs.models import Job
 from metrics.series import RunMetrics
-from portal.access import open_report
+from portal.access import open_report, signed_in_page
 from portal.charts.pictures import Source, drawn_as, sources
 from reports.figure_marks import Entry, figure_marks, mark_list
 from reports.figure_readings import Reading
 from reports.job_report import JobReport
 from reports.selectors import report_value
 from reports.services.formats import FigureView, figure, figure_views
-from reports.services.links import figure_url
+from reports.services.links import run_url
 
 OVER_TIME = "gpu_use"
 SIZES = {"wide": (720, 270), "broad": (1140, 235), "narrow": (420, 290)}
@@ -48,7 +44,7 @@ def shown_figures(run: Job, report: JobReport, measured: RunMetrics, theme: str)
 def _shown(run: Job, view: FigureView, theme: str, marks: tuple[Entry, ...]) -> ShownFigure:
     is_broad = view.name == OVER_TIME
     widest = "broad" if is_broad else "wide"
-    *special, plain = sources(figure_url(run, view.name), theme, widest)
+    *special, plain = sources(run_url("figure", run, view.name), theme, widest)
     numbers = _numbers(view.reading) if view.reading else None
     on_it = marks if is_broad else ()
     return ShownFigure(view, special, plain, SIZES[widest], numbers, f"{view.name}-numbers", on_it)
@@ -62,8 +58,7 @@ def _numbers(reading: Reading) -> dict[str, object]:
     return numbers
 
 
-@require_GET
-@login_required
+@signed_in_page
 @cache_control(private=True, max_age=300)
 def job_figure(request: HttpRequest, cluster: str, job_id: int, name: str) -> HttpResponse:
     """One figure of a visible report, as an SVG image."""

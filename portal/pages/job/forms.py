@@ -1,7 +1,5 @@
 """The forms of a job's page: what its readers say of it, letting support look at it, and the owner's own notes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, cast
 

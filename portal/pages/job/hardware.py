@@ -3,19 +3,16 @@
 The GPUs of a node are in the same order, those that were not measured last.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.series import HostColumns, RunMetrics
+from metrics.series import HOST_COLUMNS, RunMetrics
 
 NODES_A_PAGE = 8
 WORD_LENGTH_MAX, DIGITS_MAX = 64, 6
 GPU_COLUMNS = ("avg_util", "p95_util", "idle_s", "peak_mem_gb", "mem_total_gb", "power_avg_w")
-HOST_COLUMNS = tuple(column.name for column in fields(HostColumns))
 WHOLE_NUMBERS = ("cores_allocated", "ranks", "oom_kills")
 
 

@@ -6,19 +6,21 @@ One that has just left the queue has its last figures here until Slurm's record 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from analysis.early.figures import RunningFigures
+from analysis.early.figures import RunningFigures, figures_from
+from analysis.early.models import RunningRun
+from analysis.early.selectors import visible_left
 from jobs.models import Job
 from jobs.selectors import Reach, jobs_within, reach_of
 from portal.access import person
 from portal.charts.running import RunningJob, running_job
-from portal.charts.running_left import LeftJob, left_job
-from reports.numbers import percent, to_the_minute, unbroken
+from reports.numbers import to_the_minute, unbroken
+from wire.numbers import percent
 
 GRID_PERCENT = (100, 50, 0)
 
@@ -88,3 +90,34 @@ def course_of(figures: RunningFigures | None) -> Course | None:
 
 def _earlier_attempts(reach: Reach, cluster: str, job_id: int) -> list[Job]:
     return list(jobs_within(reach).filter(cluster=cluster, job_id=job_id).order_by("attempt"))
+
+
+@dataclass(frozen=True)
+class LeftJob:
+    """One of them; `left_at` is when the queue was first read without it. `figures` are None where none were made."""
+
+    run: RunningRun
+    left_at: datetime
+    figures: RunningFigures | None
+    is_own: bool
+
+    @property
+    def measured_until(self) -> datetime | None:
+        return None if self.figures is None else self.run.started_at + timedelta(seconds=self.figures.until_s)
+
+    @property
+    def idle_since(self) -> datetime | None:
+        """Since when no GPU did anything, until `measured_until`; None where one worked, or where it is not known."""
+        since_s = self.figures.idle_since_s if self.figures else None
+        return None if since_s is None else self.run.started_at + timedelta(seconds=since_s)
+
+
+def left_job(reach: Reach, cluster: str, job_id: int, now: datetime) -> LeftJob | None:
+    """A job that a person sees and that no longer runs, without a record of its end; one query where there is none."""
+    run = visible_left(reach, cluster, job_id)
+    if run is None:
+        return None
+    figures = figures_from(run.figures)
+    known = figures if figures and figures.until_s > 0 else None
+    # The queue may have been read since the sweep looked.
+    return LeftJob(run, run.left_at or now, known, run.user_id == reach.user_id)

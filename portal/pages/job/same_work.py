@@ -1,7 +1,5 @@
 """Other runs of the same work beside one run, and what was asked for differently."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,8 +8,8 @@ from django.db.models import Q, QuerySet
 from jobs.models import Job
 from jobs.selectors import keys_of_any
 from portal.charts.run_classes import SHOWN_NAMES, class_for_programs, shown_class
-from reports.numbers import duration, gigabytes
 from reports.services.links import job_url
+from wire.numbers import duration, gigabytes
 
 ASKED: tuple[tuple[str, Callable[[Job], object]], ...] = (
     ("Partition", lambda run: run.partition or None),

@@ -1,52 +1,56 @@
 """One job: how it went, what to change, and why."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET
 
 from analysis.outcomes.selectors import outcomes_of_run
 from analysis.rollups.selectors import site_now
-from analysis.selectors import measurements_of
+from analysis.selectors import feedback_of, measurements_of
+from analysis.waiting.models import IdleHold
+from analysis.waiting.rule import COUNTED_EXACTLY, shown_count
 from analysis.waiting.selectors import shown_hold
 from education.selectors import current_lessons, current_programs
-from jobs.models import Job
+from jobs.experiments.selectors import runs_of_job, visible_experiments
+from jobs.models import Job, User
+from jobs.notes.selectors import own_note, version_of
 from jobs.records import ENDED_STATES
-from jobs.selectors import reach_of, visible_jobs
-from portal.access import open_run, openable_jobs, owner_for, person
+from jobs.selectors import led_projects, openings_of, reach_of, shares_of, visible_jobs
+from metrics.selectors import raw_windows_held
+from portal.access import open_run, openable_jobs, owner_for, person, signed_in_page
 from portal.charts.advice_outcomes import outcome_rows
+from portal.charts.logged_runs import ShownRun, run_label, seconds_of, status_of
 from portal.charts.work_requests import of_whole_work
 from portal.failed_work import unmade_report
 from portal.pages.job.answer import answer
 from portal.pages.job.figures import shown_figures
 from portal.pages.job.forms import NoteForm, ShareForm
 from portal.pages.job.hardware import node_page
-from portal.pages.job.logged import logged_runs
-from portal.pages.job.people import note_part, people
-from portal.pages.job.performance_links import performance_links
-from portal.pages.job.raw_link import raw_link
 from portal.pages.job.running import asked_left_job, asked_running_job, left_page, running_page, runs_again
 from portal.pages.job.same_work import neighbours, other_runs, same_work
-from portal.pages.job.waited import waited_text
 from portal.unsaved import take_unsaved
 from reports.job_report import with_lessons
 from reports.models import Report
 from reports.reader import page_for
 from reports.selectors import report_row, report_value
 from reports.services.formats import FORMATS
-from reports.services.links import report_url
+from reports.services.links import raw_samples_url, run_url
+
+DATA_FORMATS = {"csv": "CSV row", "json": "JSON for models"}
+"""By how the address ends: the row of the run, and its learning document."""
+
+MINUTE_S, LOGGED_LISTED = 60, 20
 
 
-@require_GET
-@login_required
+@signed_in_page
 def job(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
     """The report of one run with the lessons of today, or what is known of the run while it has no report yet.
 
@@ -106,6 +110,93 @@ def _report_part(request: HttpRequest, run: Job, row: Report) -> dict[str, objec
         "page": page_for(report, owner_for(request, run), timezone.get_current_timezone()),
         "answer": answer(report),
         "figures": shown_figures(run, report, measured, person(request).theme),
-        "downloads": {name: report_url(run, name) for name in FORMATS},
+        "downloads": {name: run_url("api-report", run, name) for name in FORMATS},
         "hardware": node_page(measured, run.nodes, request.GET),
     }
+
+
+def performance_links(run: Job) -> dict[str, str]:
+    """Addresses by the name of the format; none of a run that has not ended."""
+    if run.state not in ENDED_STATES:
+        return {}
+    return {name: run_url("api-job-performance", run, ending) for ending, name in DATA_FORMATS.items()}
+
+
+def waited_text(hold: IdleHold | None, *, is_owner: bool) -> str:
+    """The sentence, never who waited or how many people; empty where nothing may be shown."""
+    if hold is None or hold.could_start is None:
+        return ""
+    count = shown_count(hold.could_start)
+    jobs = f"up to {count}" if hold.could_start < COUNTED_EXACTLY else f"{count:,} or more"
+    gpus = "this GPU" if hold.idle_gpus == 1 else f"these {hold.idle_gpus:,} GPUs"
+    left = "one GPU" if hold.idle_gpus == 1 else "GPUs"
+    return (
+        f"While {'your' if is_owner else 'this'} job left {left} idle, jobs of other people that fit there waited:"
+        f" {jobs} of them could probably have started on {gpus}. This is an estimate: Slurm may have kept them waiting"
+        " for other reasons, such as cores, memory or priorities."
+    )
+
+
+@dataclass(frozen=True)
+class RawLink:
+    """`kept_until` is None where they are kept for ever, `page_url` empty where no page of the site draws them."""
+
+    url: str
+    page_url: str
+    minutes: int
+    kept_until: datetime | None
+
+
+def raw_link(run: Job) -> RawLink | None:
+    """The link for whoever may see the run; None while nothing is held of it."""
+    held = None if run.is_told_by_owner else raw_windows_held((run.cluster, run.job_id, run.attempt))
+    if held is None:
+        return None
+    until = held.received_at + timedelta(days=settings.RAW_DAYS) if settings.RAW_DAYS else None
+    page_url = run_url("raw-window", run) if settings.RAW_ON_PAGE else ""
+    return RawLink(raw_samples_url(run), page_url, max(round(held.longest_s / MINUTE_S), 1), until)
+
+
+def people(run: Job, user: User, now: datetime) -> dict[str, object]:
+    """For everybody who may open the run; what is the owner's alone is empty for others."""
+    is_owner = run.user_id == user.pk
+    shares = list(shares_of(run))
+    held = [share for share in shares if share.revoked_at is None and share.expires_at > now]
+    said = list(feedback_of(run))
+    return {
+        "is_owner": is_owner,
+        "share": held[0] if held else None,
+        "ended_shares": [share for share in shares if share not in held] if is_owner else [],
+        "share_form": ShareForm(),
+        "openings": openings_of(run) if is_owner else None,
+        "may_answer": is_owner or led_projects(user).filter(pk=run.project_id).exists(),
+        "my_answers": [answer for answer in said if answer.user_id == user.pk],
+        "other_answers": [answer for answer in said if answer.user_id != user.pk],
+    }
+
+
+def note_part(run: Job, user: User) -> dict[str, object]:
+    """The owner's note and tags and the form for them; nothing for anybody else."""
+    if run.user_id != user.pk:
+        return {}
+    note = own_note(run, user)
+    tags = sorted((tag.name for tag in note.tags.all()), key=str.casefold) if note else []
+    form = NoteForm(initial={"text": note.text if note else "", "tags": ", ".join(tags), "version": version_of(note)})
+    return {"note": note, "tags": tags, "note_form": form}
+
+
+@dataclass(frozen=True)
+class LoggedRuns:
+    """The first runs of a job, and whether there are more."""
+
+    rows: tuple[ShownRun, ...]
+    has_more: bool
+
+
+def logged_runs(job: Job, user: User) -> LoggedRuns:
+    """The runs in the order of their beginnings: one query."""
+    seen = runs_of_job(job).filter(experiment__in=visible_experiments(user).values("pk")).select_related("experiment")
+    now = timezone.now()
+    found = list(seen.defer("params", "tags")[: LOGGED_LISTED + 1])
+    rows = (ShownRun(run, run_label(run), status_of(run), seconds_of(run, now)) for run in found[:LOGGED_LISTED])
+    return LoggedRuns(tuple(rows), len(found) > LOGGED_LISTED)

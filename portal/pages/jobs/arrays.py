@@ -1,7 +1,5 @@
 """Arrays as one row each: the task that stands for them, and what their tasks add up to."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,8 +10,7 @@ from django.db.models.lookups import Exact
 from django.urls import reverse
 
 from jobs.models import Job
-from portal.charts.class_conditions import SHOWN_CLASS
-from portal.charts.run_classes import SHOWN_NAMES
+from portal.charts.run_classes import SHOWN_CLASS, SHOWN_NAMES
 
 SAME_ARRAY = ("cluster", "array_job_id", "user_id", "project_id")
 

@@ -1,6 +1,7 @@
-"""The filters that are on, each with the address that leaves it out; and the filters kept under a name."""
+"""The filters that are on, each with the address that leaves it out; those that cannot be followed; and those kept.
 
-from __future__ import annotations
+An old link must not look like an answer.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,12 +10,16 @@ from django.conf import settings
 from django.utils import timezone
 
 from jobs.models import SavedFilter
+from jobs.shown_text.joiners import shortened
 from portal.charts.finding_list import SITE
 from portal.pages.jobs.choices import Choices
 from portal.pages.jobs.forms import HIDDEN_LABELS, JobFilterForm
 
 DAY_NAMES = frozenset({"days", "since", "until"})
 SITE_TIME = ", site time"
+
+VALUE_CHARACTERS_MAX = 60
+NOT_PRINTABLE = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True)
@@ -58,3 +63,30 @@ def _shown(form: JobFilterForm, name: str, value: object) -> str:
 def saved_chips(kept: Iterable[SavedFilter], choices: Choices) -> list[SavedChip]:
     """The filters that a person keeps; the order of the jobs is saved with each."""
     return [SavedChip(one.pk, one.name, one.address, one.address == choices.address) for one in kept]
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """One filter that has no effect, and the value that was not understood or is not within reach."""
+
+    label: str
+    value: str
+
+
+def ignored(form: JobFilterForm) -> list[Ignored]:
+    """Every filter that was left out, in the order of the form; the same whether a value exists elsewhere or not."""
+    names = [name for name in form.fields if name in form.errors]
+    # Only those who lead a project can filter by owner: for anybody else the form has no such field.
+    names += [name for name in ("owner",) if name not in form.fields and form.data.get(name)]
+    return [Ignored(_label_of(form, name), _shown_text(form.data.get(name, ""))) for name in names]
+
+
+def _label_of(form: JobFilterForm, name: str) -> str:
+    field = form.fields.get(name)
+    return (HIDDEN_LABELS.get(name) or str(field.label if field else name)).lower()
+
+
+def _shown_text(text: str) -> str:
+    """A value of at most 60 characters, without those that a page cannot show."""
+    printable = "".join(character if character.isprintable() else NOT_PRINTABLE for character in text)
+    return shortened(printable, VALUE_CHARACTERS_MAX)

@@ -1,7 +1,5 @@
 """The filters of the Jobs page as a form: it reads an address and yields `Choices`; what to look up is the query's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import date
 from typing import Any, cast
@@ -10,19 +8,19 @@ from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 
 from jobs.models import SavedFilter
-from jobs.records import ENDED_STATES, printable
+from jobs.records import ENDED_STATES
 from jobs.saved_filters.models import FILTER_ADDRESS_LENGTH_MAX
 from portal.charts.finding_list import FLAGS, SITE
 from portal.charts.run_classes import SHOWN_NAMES
-from portal.pages.jobs.choices import Choices
-from portal.pages.jobs.offered import Offered
+from portal.pages.jobs.choices import Choices, Offered
 from portal.pages.jobs.orders import FIRST_SORT, SORTS, WORK_SORTS
 from reports.wording import TITLES
+from wire.safe_text import printable
 
 # A day before or after these has no midnight in some zone.
 SENSIBLE = [MinValueValidator(date(1970, 1, 2)), MaxValueValidator(date(9999, 12, 29))]
 ARRAY = RegexValidator(r"^[^/]{1,64}/[0-9]{1,16}$")
-HIDDEN_LABELS = {"array": "Array", "work": "Work", "q": "Search"}
+HIDDEN_LABELS = {"array": "Array", "work": "Work", "q": "Search", "counted": "Counted"}
 """The names of fields whose own label is hidden, or is more than a name."""
 BY_WORK = "work"
 DAYS = (1, 7, 30, 90, 365)

@@ -1,7 +1,5 @@
 """The runs that choices leave, as conditions that an index answers; whose runs, `Reach` alone says."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,11 +16,9 @@ from analysis.rollups.selectors import site_zone
 from jobs.models import Job, User
 from jobs.notes.selectors import noted_jobs
 from jobs.selectors import Reach
-from portal.charts.class_conditions import COUNTED_BY_FLAGS, has_class
-from portal.pages.jobs.choices import Choices
-from portal.pages.jobs.kind_sorts import CLASSES, KindSort, of_class
-from portal.pages.jobs.offered import Offered
-from portal.pages.jobs.orders import FIRST_SORT, LATEST, LATEST_JUDGED, SORTS
+from portal.charts.run_classes import COUNTED_BY_FLAGS, has_class
+from portal.pages.jobs.choices import Choices, Offered
+from portal.pages.jobs.orders import CLASSES, FIRST_SORT, LATEST, LATEST_JUDGED, SORTS, KindSort, of_class
 from portal.pages.jobs.sorts import JUDGED, Sort
 
 NOTED_MAX = 1000

@@ -1,7 +1,5 @@
 """One page of the Jobs list, read where it begins: no page costs more for standing far behind the first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode

@@ -1,24 +1,19 @@
 """Saved filters: a person keeps the filters that are on under a name, and removes them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
 
 from jobs.saved_filters.models import FILTER_NAME_LENGTH_MAX
 from jobs.saved_filters.selectors import own_filters
 from jobs.saved_filters.services import SAVED_FILTERS_MAX, NameTaken, TooManyFilters, remove_filter, save_filter
-from portal.access import person
+from portal.access import person, signed_in_form
 from portal.form_addresses import NOTHING_SAVED, form_of_page
-from portal.pages.jobs.choices import Choices
+from portal.pages.jobs.choices import Choices, offered_to
 from portal.pages.jobs.forms import JobFilterForm, SavedFilterForm
-from portal.pages.jobs.offered import offered_to
 from portal.rate_limits import CHANGES, limited
 from portal.unsaved import keeps_unsaved, take_unsaved
 
@@ -41,8 +36,7 @@ def _asked_once(request: HttpRequest, key: str, choices: Choices) -> str:
 
 
 @keeps_unsaved
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@signed_in_form
 @limited(CHANGES)
 def save_present_filter(request: HttpRequest) -> HttpResponse:
     """Keep what is chosen under a name; what makes no sense is left out of it. A GET leads to the list."""
@@ -91,7 +85,6 @@ def _save(request: HttpRequest, name: str, address: str, *, replaces: bool) -> N
 
 
 @form_of_page("my-jobs", "Nothing was removed. To remove a saved filter, choose it under “Remove saved”.")
-@login_required
 @limited(CHANGES)
 def remove_saved_filter(request: HttpRequest, pk: int) -> HttpResponse:
     """Remove a saved filter of one's own; one that is not there, or is somebody else's, counts as removed."""

@@ -1,27 +1,32 @@
-"""The list by work: what the runs that are left add up to, one line a work, read in one query for each part."""
+"""The list by work: what the runs that are left add up to, one line a work, read in one query for each part.
 
-from __future__ import annotations
+Below it the pipelines: works that regularly follow one another, one line each.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
 from django.urls import reverse
 
+from analysis.models import WorkPipeline
+from analysis.works.selectors import pipelines_within
 from jobs.models import Job
-from jobs.selectors import jobs_within
+from jobs.selectors import Reach, jobs_within
 from jobs.work_key import without_trial
-from portal.charts.job_addresses import work_jobs_address
+from portal.charts.finding_list import jobs_address
 from portal.charts.run_classes import SHOWN_NAMES
-from portal.charts.work_sums import Sums, sums_by_work
+from portal.charts.work_sums import UNNAMED, Sums, sums_by_work
 from portal.pages.jobs.query import JobQuery
 from portal.pages.jobs.sorts import JUDGED
 from reports.wording import TITLES
 
 PAGE_SIZE = 25
-UNNAMED = "Jobs without a name of their own"
+
+SHOWN_MAX = 20
 
 
 @dataclass(frozen=True)
@@ -99,10 +104,41 @@ def _row(work: Sums, run: Job, chosen: dict[str, str]) -> WorkRow:
         name=(without_trial(run.job_name) or f"Job {run.job_id}") if work.key else UNNAMED,
         owner=run.user.username if work.key else "",
         url=reverse("work", args=[work.key]) if work.key else "",
-        jobs_url=work_jobs_address(work.key, chosen) if work.key else "",
+        jobs_url=jobs_address(chosen | {"work": work.key}) if work.key else "",
         sums=work,
         classes=tuple((name, work.classes[key]) for key, name in SHOWN_NAMES.items() if key in work.classes),
         not_analysed=max(work.jobs - work.classes.total(), 0),
         finding=TITLES[code] if code else "",
         finding_jobs=jobs,
     )
+
+
+@dataclass(frozen=True)
+class PipelineRow:
+    """`works` are (name of the latest job, page of the work), in the order in which they run."""
+
+    works: tuple[tuple[str, str], ...]
+    owner: str
+    sums: WorkPipeline
+
+    @property
+    def unused_fraction(self) -> float | None:
+        return self.sums.wasted_gpu_hours / self.sums.gpu_hours if self.sums.gpu_hours else None
+
+
+def pipeline_rows(reach: Reach, now: datetime) -> list[PipelineRow]:
+    """The pipelines that a person sees, each with all its works still there: two queries."""
+    found = pipelines_within(reach, now, SHOWN_MAX)
+    latest = jobs_within(reach).in_bulk([pk for row in found for pk in row.latest]) if found else {}
+    return [
+        PipelineRow(
+            tuple(
+                (latest[pk].job_name or f"Job {latest[pk].job_id}", reverse("work", args=[key]))
+                for key, pk in zip(row.work_keys, row.latest, strict=True)
+            ),
+            row.user.username,
+            row,
+        )
+        for row in found
+        if all(pk in latest for pk in row.latest)
+    ]

@@ -1,15 +1,12 @@
 """Learn: every published lesson, and a search in them."""
 
-from __future__ import annotations
-
-from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
 
 from education.lesson import DEFAULT_LANGUAGE, LANGUAGES, PROGRAM, LessonContent, matching
 from education.markup import lesson_html
 from education.selectors import current_lessons, current_programs, shown_languages
+from portal.access import or_404, signed_in_page
 from portal.charts.practices import of_others
 from reports.wording import TITLES
 
@@ -22,8 +19,7 @@ def asked_language(request: HttpRequest) -> str:
     return language if language in LANGUAGES else DEFAULT_LANGUAGE
 
 
-@require_GET
-@login_required
+@signed_in_page
 def learn(request: HttpRequest) -> HttpResponse:
     """The lessons that contain every word of `?q=`; all lessons without it."""
     language = asked_language(request)
@@ -44,15 +40,11 @@ def learn(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_GET
-@login_required
+@signed_in_page
 def lesson(request: HttpRequest, code: str) -> HttpResponse:
     """The micro-lesson, the explanation, the hint and the links of one published lesson."""
     language = DEFAULT_LANGUAGE if code.startswith(PROGRAM) else asked_language(request)
-    named = _named(code, language)
-    if named is None:
-        raise Http404("There is no such lesson.")
-    finding, content = named
+    finding, content = or_404(_named(code, language), "There is no such lesson.")
     return render(
         request,
         "portal/learn/lesson.html",

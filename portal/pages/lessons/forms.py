@@ -1,7 +1,5 @@
 """The forms with which staff edit lessons; rejected values stay in the fields, with the reason beside them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms
@@ -22,8 +20,11 @@ from education.lesson import (
     URL_CHARACTERS_MAX,
     LessonContent,
     Link,
+    names_of,
+    names_text,
+    situations_of,
+    situations_text,
 )
-from education.program_text import names_of, names_text, situations_of, situations_text
 from education.recognition import NAMES_MAX, name_problem
 from reports.wording import TITLES
 

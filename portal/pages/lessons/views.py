@@ -1,24 +1,22 @@
-"""Lessons, for staff: all of them with their state, and the start of a translation."""
-
-from __future__ import annotations
+"""Lessons, for staff: all of them with their state, the start of a translation, and which links can be reached."""
 
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from education.lesson import DEFAULT_LANGUAGE, PROGRAM, LessonContent
-from education.selectors import lessons_for_staff
+from education.selectors import checked_links, lessons_for_staff, open_check
 from education.services.editing import create_lesson, start_translation
+from education.services.links import ask_for_check
 from jobs.audit.services import Action, Kind, by_person, record_change
-from portal.access import lesson_of, person, staff_only
+from portal.access import lesson_of, person, staff_form, staff_only, staff_page
 from portal.pages.lessons.forms import NewProgramForm, TranslationForm
 
 
-@require_GET
-@staff_only
+@staff_page
 def lessons(request: HttpRequest) -> HttpResponse:
     """Every stored lesson; lessons with broken links are marked."""
     rows = list(lessons_for_staff())
@@ -34,8 +32,7 @@ def lessons(request: HttpRequest) -> HttpResponse:
     return render(request, "portal/lessons/lessons.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
+@staff_form
 def start_lesson(request: HttpRequest) -> HttpResponse:
     """Start a translation, or continue the existing one."""
     if request.method != "POST":
@@ -72,3 +69,25 @@ def start_program(request: HttpRequest) -> HttpResponse:
     if is_new:
         messages.success(request, "This lesson is hidden. Write how jobs are named and what to do, then publish it.")
     return redirect("edit-lesson", code, DEFAULT_LANGUAGE)
+
+
+@staff_page
+def lesson_links(request: HttpRequest) -> HttpResponse:
+    """Each address once, the broken ones first."""
+    links = checked_links()
+    context = {
+        "links": links,
+        "broken_count": sum(bool(link.problem) for link in links),
+        "last_checked_at": max((link.checked_at for link in links if link.checked_at), default=None),
+        "asked": open_check(),
+    }
+    return render(request, "portal/lessons/lesson_links.html", context)
+
+
+@require_POST
+@staff_only
+def check_links(request: HttpRequest) -> HttpResponse:
+    """A worker checks all of them within a minute; some take longer to answer than anyone waits for a page."""
+    ask_for_check(timezone.now())
+    messages.success(request, "Check requested. A worker checks the links within the next minutes.")
+    return redirect("lesson-links")

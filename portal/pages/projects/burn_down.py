@@ -1,7 +1,5 @@
 """The GPU-hours left of an allocation as a line that goes down, and its forecast as a dashed one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -9,7 +7,7 @@ from analysis.history.run_sums import Days
 from jobs.models import ProjectAllocation
 from portal.charts.columns import HEIGHT, WIDTH, nice_top, scale
 from portal.charts.forecast import Forecast, burn_down
-from reports.numbers import hours
+from wire.numbers import hours
 
 DAYS_AHEAD = 30
 """How far the drawing looks where neither an end nor a forecast is known."""

@@ -1,22 +1,18 @@
 """The grant report of a project on a page: which period, what it states, and its files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET
 
 from analysis.history.sums import Step as HistoryStep
 from analysis.rollups.selectors import site_now
 from jobs.selectors import reach_of
-from portal.access import membership_of, person
+from portal.access import membership_of, person, signed_in_page
 from portal.charts.columns import Chart
 from portal.charts.history import classes_of
 from portal.grant_reading import allocated_span, asked_span
@@ -35,8 +31,7 @@ class Choice:
     is_shown: bool
 
 
-@require_GET
-@login_required
+@signed_in_page
 def grant_page(request: HttpRequest, name: str) -> HttpResponse:
     """All of the project for its PI, their own part for everyone else in it; a wrong period shows the default one."""
     user = person(request)

@@ -1,41 +1,46 @@
 """One project: all of it for its PI, their own part for everyone else in it."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET
 
 from analysis.escalation.selectors import IS_OPEN, flags_in_project, work_names
 from analysis.history.run_sums import Days
-from analysis.history.selectors import days_and_trend, listed_by_user, members_of, told_by_owners, works_of
+from analysis.history.selectors import (
+    Member,
+    WorkSums,
+    days_and_trend,
+    listed_by_user,
+    members_of,
+    told_by_owners,
+    works_of,
+)
 from analysis.history.sums import trend_period
 from analysis.outcomes.selectors import saved_by, sums_by_kind
 from analysis.rollups.selectors import project_part, site_now
-from jobs.models import ProjectAllocation
+from jobs.models import Job, ProjectAllocation
 from jobs.own_runs.rules import personal_project
 from jobs.selectors import Reach, allocations_of, own_memberships, reach_of
-from portal.access import membership_of, person
+from portal.access import membership_of, person, signed_in_page
 from portal.charts.advice_outcomes import kind_rows
-from portal.charts.allocation_line import allocation_line
-from portal.charts.finding_list import since_of
+from portal.charts.finding_list import jobs_address, since_of
 from portal.charts.flags import FlagCard, flag_cards
-from portal.charts.forecast import forecast_of
+from portal.charts.forecast import allocation_line, forecast_of
 from portal.charts.over_time import asked_period, over_time
+from portal.charts.work_sums import UNNAMED
 from portal.pages.projects.burn_down import burn_down_of
-from portal.pages.projects.tables import member_rows, work_rows
 
 WORKS_MAX = FLAGS_MAX = 10
 
 
-@require_GET
-@login_required
+@signed_in_page
 def project(request: HttpRequest, name: str) -> HttpResponse:
     """Allocation, classes, hours and findings of the last days by work; members and the forecast for the PI alone."""
     membership = membership_of(person(request), name)
@@ -84,11 +89,71 @@ def _burn_down(row: ProjectAllocation, runs: Days, now: datetime, since: datetim
     return {"forecast": forecast, "burn_down": burn_down_of(row, forecast, runs, since, now.date())}
 
 
-@require_GET
-@login_required
+@signed_in_page
 def projects(request: HttpRequest) -> HttpResponse:
     """The projects of this person, with the role in each and the GPU-hours of each."""
     memberships, today = list(own_memberships(person(request))), timezone.localdate()
     allocations = allocations_of([membership.project for membership in memberships])
     rows = [(membership, allocation_line(allocations.get(membership.project_id), today)) for membership in memberships]
     return render(request, "portal/projects/projects.html", {"memberships": rows})
+
+
+@dataclass(frozen=True)
+class MemberRow:
+    """One member and the link to their jobs, of which `uncounted` are in no sum.
+
+    `wasted_fraction` is None without hours.
+    """
+
+    sums: Member
+    url: str
+    uncounted: int
+
+    @property
+    def wasted_fraction(self) -> float | None:
+        return self.sums.wasted_gpu_hours / self.sums.gpu_hours if self.sums.gpu_hours else None
+
+
+@dataclass(frozen=True)
+class WorkRow:
+    """One work by the name of its latest run, whose it is, its page, and its jobs in the period by its exact key.
+
+    Without links where nothing names it.
+    """
+
+    name: str
+    owner: str
+    url: str
+    jobs_url: str
+    sums: WorkSums
+
+    @property
+    def wasted_fraction(self) -> float | None:
+        hours, wasted = self.sums.gpu_hours, self.sums.wasted_gpu_hours
+        return wasted / hours if hours and wasted is not None else None
+
+
+def member_rows(members: Sequence[Member], listed: Mapping[int, int], chosen: Mapping[str, str]) -> list[MemberRow]:
+    """The members in their order; links keep what is `chosen`, and lead to as many jobs as are `listed`."""
+    return [
+        MemberRow(
+            member,
+            jobs_address({**chosen, "owner": member.username}),
+            max(listed.get(member.pk, 0) - member.jobs, 0),
+        )
+        for member in members
+    ]
+
+
+def work_rows(works: Sequence[WorkSums], chosen: Mapping[str, str]) -> list[WorkRow]:
+    """The works in their order, named after their latest runs: one query."""
+    latest = Job.objects.select_related("user").in_bulk([work.latest_pk for work in works])
+    return [_work_row(work, latest[work.latest_pk], chosen) for work in works if work.latest_pk in latest]
+
+
+def _work_row(work: WorkSums, run: Job, chosen: Mapping[str, str]) -> WorkRow:
+    if not work.key:
+        return WorkRow(UNNAMED, "", "", "", work)
+    name = run.job_name or f"Job {run.job_id}"
+    jobs_url = jobs_address({**chosen, "work": work.key})
+    return WorkRow(name, run.user.username, reverse("work", args=[work.key]), jobs_url, work)

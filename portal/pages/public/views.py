@@ -1,7 +1,5 @@
 """Public: a few closed figures of the site for everybody, without sign-in, where the site wants it (PUBLIC_PAGE)."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 
@@ -15,15 +13,14 @@ from django.views.decorators.http import require_safe
 from analysis.feedback import GROUP_USERS_MIN
 from analysis.outcomes.selectors import closed_months as closed_months_of_advice
 from analysis.site.figures import Cell
-from analysis.site.selectors import CLOSED_AFTER, ClosedMonth, closed_months
+from analysis.site.selectors import CLOSED_AFTER, SiteMonth, closed_months
 from jobs.hardware import site
-from portal.charts.advice_savings import savings
-from portal.charts.site_claims import emission, number
-from portal.charts.withheld import WITHHELD_WORDS
+from portal.charts.advice_outcomes import savings
+from portal.charts.site_claims import WITHHELD_WORDS, emission, number
 from portal.rate_limits import ANONYMOUS_API, count_call, too_often
 from portal.sign_in.attempts import client_address
 from reports.numbers import share, unbroken
-from reports.sections import CLASS_NAMES
+from wire.classes import CLASS_NAMES, in_words
 
 CACHED_S = 3600
 """How long a browser or a proxy may show the page without asking; the figures change once a month."""
@@ -55,6 +52,7 @@ def _context() -> dict[str, Any]:
     context = {
         "is_withheld": bool(closed),
         "site_name": site().name,
+        "what_classes_mean": unbroken(in_words()),
         "users_min": GROUP_USERS_MIN,
         "closed_days": CLOSED_AFTER.days,
         "months": [(f"{month.first_day:%b %Y}", *_sums(month.figures.total)) for month in reversed(months)],
@@ -62,7 +60,7 @@ def _context() -> dict[str, Any]:
     return context | (_latest(months[-1]) if months else {})
 
 
-def _latest(month: ClosedMonth) -> dict[str, Any]:
+def _latest(month: SiteMonth) -> dict[str, Any]:
     figures = month.figures
     advice = closed_months_of_advice()
     return {

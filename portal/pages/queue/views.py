@@ -1,35 +1,35 @@
 """What waits and runs now, beside what the allocations have left; loaded again each minute by those who look at it."""
 
-from __future__ import annotations
-
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_GET
 
 from analysis.history.periods import last_days
+from analysis.queue_waits.ranges import WaitEstimate
+from analysis.queue_waits.selectors import WaitHistory, wait_estimate
 from analysis.rollups.selectors import days_by_project, site_now
 from jobs.models import ProjectAllocation
 from jobs.queue.selectors import visible_queue
 from jobs.selectors import allocations_of, own_memberships, reach_of
-from portal.access import person
+from portal.access import person, signed_in_page
 from portal.charts.forecast import RATE_DAYS, Forecast, forecast_of
-from portal.charts.queue_lines import Line, lines_of
-from portal.charts.queue_readings import queue_readings
+from portal.charts.queue_lines import Line, lines_of, queue_readings
 from portal.charts.queue_reasons import DOCUMENTATION
 from portal.pages.queue.projects import project_queues
-from portal.pages.queue.waits import with_waits
 
 LISTED_MAX = 50
 """Running and pending jobs that are listed one by one; the sums are of all."""
 
+QUEUES_MAX = 4
+"""Of so many partitions the starts are read, those of the first lines: each has up to 3,000 of them."""
 
-@require_GET
-@login_required
+
+@signed_in_page
 def queue_page(request: HttpRequest) -> HttpResponse:
     """The queue as this person sees it: their own jobs, for a PI also those of the project."""
     user, now = person(request), timezone.now()
@@ -78,3 +78,25 @@ def _latest_first(line: Line) -> tuple[bool, float, int]:
 def _longest_first(line: Line) -> tuple[bool, bool, float, int]:
     """Own jobs, then those of others; the longest wait first, what cannot start yet last."""
     return not line.is_own, line.waited_s is None, -(line.waited_s or 0.0), line.job.job_id
+
+
+def with_waits(lines: Sequence[Line], user_pk: int, now: datetime) -> list[Line]:
+    """The lines, those that wait for nothing but their turn with the typical wait of jobs like them."""
+    histories: dict[str, WaitHistory] = {}
+    asked: set[tuple[str, str]] = set()
+    made: dict[tuple[object, ...], WaitEstimate | None] = {}
+    found = []
+    for line in lines:
+        job = line.job
+        queue = job.cluster, job.partition
+        if line.is_in_turn and job.node_count and job.gpus is not None and (queue in asked or len(asked) < QUEUES_MAX):
+            asked.add(queue)
+            history = histories.setdefault(job.cluster, WaitHistory(job.cluster, now))
+            # The person's own starts say more about their own jobs, and are nobody else's business.
+            user = user_pk if line.is_own else None
+            request = (*queue, job.node_count, job.gpus, job.time_limit_s, job.project_id)
+            if (*request, user) not in made:
+                made[*request, user] = wait_estimate(*request, now, user=user, history=history)
+            line = replace(line, wait=made[*request, user])
+        found.append(line)
+    return found

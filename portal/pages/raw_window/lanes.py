@@ -3,8 +3,6 @@
 So a single sample that stands out is seen however far one looks from. Shapes: T ticks, G GPUs, C columns; NaN is a gap.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -17,7 +15,7 @@ from metrics.series import Floats
 from portal.charts.columns import nice_top
 from portal.pages.raw_window.span import Span, seconds
 from reports.figure_readings import Reading, packed
-from reports.numbers import NOT_MEASURED, counted
+from wire.numbers import NOT_MEASURED, counted
 
 COLUMNS_MAX, CELLS_MAX, COLUMNS_MIN = 360, 2880, 60
 LANE_UNITS, SPACED_UNITS, LANE_PIXELS = 100, 124, 52

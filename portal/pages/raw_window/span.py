@@ -1,7 +1,5 @@
 """Which part of a raw window a page shows: from and to in seconds after its start, and the ways to other parts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,19 +1,14 @@
 """The raw samples of one node of a job, drawn; only where the site turns it on, for those who get them as CSV."""
 
-from __future__ import annotations
-
 import math
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
 
-from metrics.selectors import Key
-from metrics.windows.selectors import raw_nodes, raw_window
-from portal.access import open_run
+from metrics.selectors import Key, raw_nodes, raw_window
+from portal.access import open_run, or_404, signed_in_page
 from portal.pages.raw_window.lanes import lanes_of
 from portal.pages.raw_window.span import Span, asked_span, parts, zooms
 from reports.services.links import job_url, raw_samples_url
@@ -22,8 +17,7 @@ NODES_LISTED_MAX = 200
 """A longer list would weigh more than the picture: then the node is written."""
 
 
-@require_GET
-@login_required
+@signed_in_page
 def raw_window_page(request: HttpRequest, cluster: str, job_id: int) -> HttpResponse:
     """Use and memory of each GPU, `?node=` of one node, `?from=` and `?to=` in seconds after the first sample."""
     run = open_run(request, cluster, job_id)
@@ -31,9 +25,8 @@ def raw_window_page(request: HttpRequest, cluster: str, job_id: int) -> HttpResp
     # The site's samples of a run that only its owner reported are nobody's until the site says whose it is.
     nodes = raw_nodes(key) if settings.RAW_ON_PAGE and not run.is_told_by_owner else []
     node = request.GET.get("node", "") or next(iter(nodes), "")
-    samples = raw_window(key, node) if node in nodes else None
-    if samples is None:
-        raise Http404("There are no raw samples of this job on this node.")
+    found = raw_window(key, node) if node in nodes else None
+    samples = or_404(found, "There are no raw samples of this job on this node.")
     span = asked_span(request.GET, max(math.ceil(samples.at_s[-1]), 1))
     context = {
         "run": run,

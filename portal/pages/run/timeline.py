@@ -1,7 +1,5 @@
 """One run over time: what its script logged above what the GPUs of its jobs did, all on the same axis."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,48 +1,49 @@
-"""One run that a script logged: how far it came, beside what its GPUs did."""
+"""One run that a script logged: how far it came, beside what its GPUs did; its parameters, files, what is not kept."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.core.paginator import Page, Paginator
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
 
+from jobs.experiments.limits import KEY_LENGTH_MAX, METRICS_MAX
 from jobs.experiments.models import Artifact, ExperimentRun
-from jobs.experiments.points import Series
+from jobs.experiments.points import Digest, Series
 from jobs.experiments.rules import NoSuchRun
-from jobs.experiments.selectors import digests_of, own_run, series_of, visible_runs
+from jobs.experiments.selectors import artifacts_of, digests_of, own_run, series_of, visible_runs
 from jobs.experiments.services.runs import delete_run
 from jobs.experiments.status import OPEN
-from jobs.models import JobOpening, User
-from jobs.records import printable_lines
+from jobs.models import User
 from jobs.selectors import reach_of
-from jobs.services import record_opening
-from portal.access import person, visible_experiment_run
+from jobs.shown_text.joiners import shortened
+from portal.access import note_openings, person, signed_in_page, visible_experiment_run
 from portal.charts.logged_runs import JobLink, job_links, run_label, seconds_of, shown, status_of
 from portal.charts.progress import progress_of_runs, runs_at_once, stretches_of
 from portal.charts.reaching import reached_by, target_in
-from portal.confirmation import DeleteForm
-from portal.pages.run.parts import TEXTS_LISTED, drawn_metrics, files_of, metric_rows, remarks, texts_of
+from portal.form_addresses import DeleteForm, own_change
 from portal.pages.run.timeline import OF_RUN, WHOLE, timeline
-from portal.rate_limits import CHANGES, limited
+from wire.numbers import counted
+from wire.safe_text import printable_lines
 
 UPDATES = 60
 """So many minutes an open page of a run that goes on updates itself."""
 
 CHILDREN_LISTED = 20
 
+DRAWN_USUAL, DRAWN_MAX = 2, 6
+METRICS_LISTED, TEXTS_LISTED = 25, 200
+TEXT_SHOWN_MAX = 500
 
-@require_GET
-@login_required
+
+@signed_in_page
 def run(request: HttpRequest, run_id: str) -> HttpResponse:
     """The page of one run; 404 for a stranger."""
     found, user, now = visible_experiment_run(request, run_id), person(request), timezone.now()
     links = job_links([found], reach_of(user)).get(found.pk, ())
-    _note_openings(links, user)
+    note_openings(request, (link.job for link in links if link.job is not None))
     digests = dict(sorted(digests_of([found])[found.pk].items()))
     drawn = drawn_metrics(request.GET, digests)
     series = series_of(found, drawn)
@@ -69,7 +70,7 @@ def run(request: HttpRequest, run_id: str) -> HttpResponse:
         "more_params": max(len(found.params) - TEXTS_LISTED, 0),
         "tags": texts_of(found.tags),
         "more_tags": max(len(found.tags) - TEXTS_LISTED, 0),
-        "files": files_of(found),
+        "files": list(artifacts_of(found)),
         "is_owner": found.owner_id == user.pk,
         "delete_form": DeleteForm(),
         **_relatives(found, user),
@@ -109,16 +110,7 @@ def _progress(
     }
 
 
-def _note_openings(links: Iterable[JobLink], user: User) -> None:
-    """The owner of a job sees who opened what was measured of it, here as on its own page."""
-    now = timezone.now()
-    for link in links:
-        if link.job is not None and link.job.user_id != user.pk:
-            record_opening(link.job, user, JobOpening.Role.PI, now)
-
-
-@require_GET
-@login_required
+@signed_in_page
 def kept_text(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
     """The text of one file that a client uploaded; 404 where nothing was kept, and for a stranger."""
     found = visible_experiment_run(request, run_id)
@@ -131,9 +123,7 @@ def kept_text(request: HttpRequest, run_id: str, pk: int) -> HttpResponse:
     )
 
 
-@require_POST
-@login_required
-@limited(CHANGES)
+@own_change
 def remove_run(request: HttpRequest, run_id: str) -> HttpResponse:
     """Delete a run with everything that it logged; 404 for everybody but its owner."""
     try:
@@ -146,3 +136,81 @@ def remove_run(request: HttpRequest, run_id: str) -> HttpResponse:
         raise Http404("There is no such run here.") from None
     messages.success(request, "The run was deleted.")
     return redirect("experiment", found.experiment_id)
+
+
+@dataclass(frozen=True)
+class MetricRow:
+    """One metric of a run: what is exact of it, and whether it is drawn."""
+
+    name: str
+    label: str
+    digest: Digest
+    is_drawn: bool
+
+
+@dataclass(frozen=True)
+class Text:
+    """A parameter or tag as it is shown."""
+
+    name: str
+    value: str
+
+
+def drawn_metrics(query: QueryDict, digests: Mapping[str, Digest]) -> list[str]:
+    """The metrics that an address asks for, else the usual ones; those that this run has."""
+    asked = list(dict.fromkeys(name for name in query.getlist("metric")[: 4 * DRAWN_MAX] if name in digests))
+    return asked[:DRAWN_MAX] or _usual(digests)
+
+
+def _usual(digests: Mapping[str, Digest]) -> list[str]:
+    """Losses first, then the metrics with most points."""
+    names = sorted(digests, key=lambda name: ("loss" not in name.lower(), -digests[name].count, name))
+    return names[:DRAWN_USUAL]
+
+
+def metric_rows(query: QueryDict, digests: Mapping[str, Digest], drawn: Sequence[str]) -> Page[MetricRow]:
+    """One page of the metrics whose name holds `?find=`, those that are drawn first."""
+    word = query.get("find", "")[:KEY_LENGTH_MAX].lower()
+    names = [name for name in digests if word in name.lower()]
+    names.sort(key=lambda name: (name not in drawn, name))
+    rows = [MetricRow(name, shown(name), digests[name], name in drawn) for name in names]
+    return Paginator(rows, METRICS_LISTED).get_page(query.get("metrics"))
+
+
+def texts_of(texts: Mapping[str, str]) -> list[Text]:
+    """Parameters or tags by name, as many as are listed."""
+    found = sorted(texts.items())[:TEXTS_LISTED]
+    return [Text(shown(name), shortened(printable_lines(value), TEXT_SHOWN_MAX)) for name, value in found]
+
+
+def remarks(run: ExperimentRun, digests: Mapping[str, Digest], series: Mapping[str, Series]) -> list[str]:
+    """What was left out, and what is odd, in sentences."""
+    found = []
+    if run.points_dropped:
+        points, verb = counted(run.points_dropped, "point"), "is" if run.points_dropped == 1 else "are"
+        found.append(f"{points} of metrics beyond the first {METRICS_MAX:,} names {verb} not kept.")
+    if run.points_thinned:
+        points = counted(run.points_thinned, "point")
+        found.append(
+            f"{points} did not fit while the portal had too much to store: the first, last, least and greatest of each"
+            " call are kept."
+        )
+    if run.odd_times:
+        points = counted(run.odd_times, "point")
+        found.append(f"{points} had an impossible time and got that of their arrival.")
+    thinned = [name for name, one in series.items() if one.is_thinned]
+    if thinned:
+        found.append(
+            f"Of {', '.join(map(shown, thinned))} more points arrived than are kept: the curve shows the extremes of"
+            " neighbours; last, least and greatest value are exact."
+        )
+    return found + _lost_values(digests)
+
+
+def _lost_values(digests: Mapping[str, Digest]) -> list[str]:
+    """Which metrics became NaN for good."""
+    lost = [(name, digest) for name, digest in sorted(digests.items()) if digest.nan_since_step is not None]
+    said = [f"{shown(name)} is NaN since step {digest.nan_since_step:,}." for name, digest in lost[:3]]
+    if len(lost) > len(said):
+        said.append(f"So are {counted(len(lost) - len(said), 'more metric')}.")
+    return said

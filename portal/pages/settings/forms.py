@@ -1,7 +1,5 @@
 """The forms of a person's settings beside mail."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,16 +9,17 @@ from django.utils import timezone
 
 from analysis.efficiency import EfficiencyClass
 from analysis.thresholds import LIMITS
-from jobs.models import ApiToken, Project, User
-from jobs.selectors import own_api_tokens
+from jobs.models import Project, Token, User
+from jobs.tokens.models import PERSONAL
+from jobs.tokens.selectors import own_tokens
+from portal.ingest.senders import OWN_RUNS_OFF
 from portal.middleware.reader_preferences import zone_names
 from portal.sign_in.personal_tokens import TOKENS_MAX
 from reports.mail.digest import Choices, Frequency
 
 TOKEN_DAYS = (30, 90, 365)
 TOKEN_DAYS_DEFAULT = 90
-SENDING_OFF = "Sending measurements of own runs is disabled on this portal."
-
+PERMISSIONS = [(kind.value, kind.label) for kind in PERSONAL]
 
 THEMES = [("", "Same as this device"), *User.Theme.choices]
 AREAS = "Africa America Antarctica Arctic Asia Atlantic Australia Europe Indian Pacific".split()
@@ -62,7 +61,7 @@ class TokenForm(forms.Form):
     """What a new token is for, what it may do, and how long it is valid."""
 
     name = forms.CharField(max_length=64, label="Purpose", widget=forms.TextInput(attrs={"autocomplete": "off"}))
-    kind = forms.ChoiceField(label="Permission", choices=ApiToken.Kind.choices, initial=ApiToken.Kind.READ)
+    kind = forms.ChoiceField(label="Permission", choices=PERMISSIONS, initial=Token.Kind.READ)
     days = forms.TypedChoiceField(
         coerce=int,
         label="Valid for",
@@ -72,14 +71,14 @@ class TokenForm(forms.Form):
 
     def __init__(self, user: User, data: Any = None) -> None:
         # A page that had no choice yet sends none.
-        sent = None if data is None else {"kind": ApiToken.Kind.READ.value, **dict(data.items())}
+        sent = None if data is None else {"kind": Token.Kind.READ.value, **dict(data.items())}
         super().__init__(sent)
-        self.held = own_api_tokens(user)
+        self.held = own_tokens(user)
         if not settings.OWN_RUNS:
             kind: Any = self.fields["kind"]
-            kind.choices = [choice for choice in ApiToken.Kind.choices if choice[0] != ApiToken.Kind.SEND]
-            if sent and sent["kind"] == ApiToken.Kind.SEND:
-                kind.error_messages["invalid_choice"] = SENDING_OFF
+            kind.choices = [choice for choice in PERMISSIONS if choice[0] != Token.Kind.SEND]
+            if sent and sent["kind"] == Token.Kind.SEND:
+                kind.error_messages["invalid_choice"] = OWN_RUNS_OFF
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]

@@ -1,7 +1,5 @@
 """What all settings pages share: the list of these pages, and what fills in their forms."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from django.conf import settings

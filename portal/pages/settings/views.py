@@ -1,44 +1,54 @@
-"""Settings: which mail a person gets and how often, appearance, tokens, and comments in Slurm."""
+"""Settings: which mail a person gets and how often, appearance, tokens, comments in Slurm, words about running jobs.
 
-from __future__ import annotations
+The last with a preview of their mail.
+"""
 
+import uuid
+from typing import Any
+
+from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
 from analysis.comments.services import forget_comments
-from jobs.accounts.services import revoke_api_token, save_appearance, save_slurm_comments
-from jobs.models import ApiToken
-from jobs.selectors import own_api_tokens, own_projects
-from portal.access import person
+from jobs.accounts.services import save_appearance, save_slurm_comments
+from jobs.audit.services import by_person
+from jobs.models import Token
+from jobs.selectors import own_projects
+from jobs.tokens.models import PREFIXES
+from jobs.tokens.selectors import own_tokens
+from jobs.tokens.services import issue_token, revoke_token
+from portal.access import person, signed_in_form
 from portal.form_addresses import form_of_page
 from portal.pages.settings.forms import AppearanceForm, MailForm, SlurmCommentsForm, TokenForm
 from portal.pages.settings.sections import sections, sent_fields
 from portal.rate_limits import CHANGES, seconds_to_wait, too_often
-from portal.sign_in.personal_tokens import FEED_PREFIX, LOGGING_PREFIX, SENDING_PREFIX, issue_token
 from portal.unsaved import keeps_unsaved
+from reports.early.models import EarlyChoice
+from reports.early.planning import MAILS_A_DAY_MAX
 from reports.early.selectors import early_choice
-from reports.mail.services.preferences import save_choices
+from reports.early.services.letters import written
+from reports.early.services.telling import sample_word
+from reports.mail.digest import Frequency
+from reports.mail.services.preferences import save_choices, save_early_choice
 from reports.selectors import delivery_choices
 
 USES = {
-    ApiToken.Kind.READ: "read",
-    ApiToken.Kind.SEND: "send",
-    ApiToken.Kind.RUNS: "log runs",
-    ApiToken.Kind.FEED: "read your feed",
+    Token.Kind.READ: "read",
+    Token.Kind.SEND: "send",
+    Token.Kind.RUNS: "log runs",
+    Token.Kind.FEED: "read your feed",
 }
 """What a token of each kind is used to do."""
 
 
 @keeps_unsaved
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@signed_in_form
 def mail_settings(request: HttpRequest) -> HttpResponse:
     """The choices of the signed-in person; they apply as soon as they are saved."""
     user = person(request)
@@ -54,8 +64,7 @@ def mail_settings(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @keeps_unsaved
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@signed_in_form
 def api_tokens(request: HttpRequest) -> HttpResponse:
     """The valid tokens; a new one is shown only in the answer that created it, and is not stored."""
     if request.method == "POST" and (wait_s := seconds_to_wait(CHANGES, request)):
@@ -68,31 +77,29 @@ def api_tokens(request: HttpRequest) -> HttpResponse:
         except IntegrityError:  # the same form was sent twice at once
             form.add_error("name", "You have a token with this name now.")
     context = {
-        **{"form": form, "tokens": own_api_tokens(person(request)), "now": now, "secret": secret},
-        "is_sending": secret.startswith(SENDING_PREFIX),
-        "is_logging": secret.startswith(LOGGING_PREFIX),
-        "is_feed": secret.startswith(FEED_PREFIX),
+        **{"form": form, "tokens": own_tokens(person(request)), "now": now, "secret": secret},
+        "is_sending": secret.startswith(PREFIXES[Token.Kind.SEND]),
+        "is_logging": secret.startswith(PREFIXES[Token.Kind.RUNS]),
+        "is_feed": secret.startswith(PREFIXES[Token.Kind.FEED]),
         "portal": f"{request.scheme}://{request.get_host()}",
         "may_send": settings.OWN_RUNS,
         **sections(),
-        "kinds": ApiToken.Kind,
+        "kinds": Token.Kind,
     }
     return render(request, "portal/settings/api_tokens.html", context)
 
 
 @form_of_page("api-tokens", "Nothing was revoked.")
-@login_required
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """It gives no access from now on."""
-    token = get_object_or_404(own_api_tokens(person(request)), pk=pk)
-    revoke_api_token(token, timezone.now())
-    messages.success(request, f"Revoked. “{token.name}” can no longer be used to {USES[ApiToken.Kind(token.kind)]}.")
+    token = get_object_or_404(own_tokens(person(request)), pk=pk)
+    revoke_token(token, timezone.now(), by_person(person(request)))
+    messages.success(request, f"Revoked. “{token.name}” can no longer be used to {USES[Token.Kind(token.kind)]}.")
     return redirect("api-tokens")
 
 
 @keeps_unsaved
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@signed_in_form
 def appearance(request: HttpRequest) -> HttpResponse:
     """The choices of the signed-in person, on every device; without any, each device decides for itself."""
     chosen = {name: getattr(person(request), name) for name in ("theme", "time_zone", "shows_hints")}
@@ -105,8 +112,7 @@ def appearance(request: HttpRequest) -> HttpResponse:
 
 
 @keeps_unsaved
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@signed_in_form
 def slurm_comments(request: HttpRequest) -> HttpResponse:
     """Whether others may read class and use of the person's later jobs in Slurm; 404 where the site does not write."""
     if not settings.SLURM_COMMENTS:
@@ -124,3 +130,36 @@ def slurm_comments(request: HttpRequest) -> HttpResponse:
         return redirect("slurm-comments")
     context = {"form": form, "since": user.slurm_comments_since, **sections()}
     return render(request, "portal/settings/slurm_comments.html", context)
+
+
+class EarlyForm(forms.Form):
+    """Which channels are on; all are off until somebody switches them on."""
+
+    by_mail = forms.BooleanField(required=False, label="Send mail")
+    at_night = forms.BooleanField(required=False, label="Also at night, between 22:00 and 07:00")
+    in_feed = forms.BooleanField(required=False, label="Show findings in my feed")
+    to_project = forms.BooleanField(required=False, label="Post findings to the webhooks of the job’s project")
+
+    def __init__(self, choice: EarlyChoice, data: Any = None) -> None:
+        super().__init__(data, initial={name: getattr(choice, name) for name in self.base_fields})
+
+
+@keeps_unsaved
+@signed_in_form
+def early_settings(request: HttpRequest) -> HttpResponse:
+    """The choices of the signed-in person; they apply as soon as they are saved."""
+    user = person(request)
+    form = EarlyForm(early_choice(user), sent_fields(request))
+    if request.method == "POST" and form.is_valid():
+        save_early_choice(user, timezone.now(), **form.cleaned_data)
+        messages.success(request, "Saved. Your choices apply from now on.")
+        return redirect("early-settings")
+    letter = written(user, str(uuid.uuid4()), [sample_word(user, timezone.now())])
+    context = {
+        "form": form,
+        "is_mail_off": delivery_choices([user.pk])[user.pk].frequency is Frequency.OFF,
+        "mails_a_day": MAILS_A_DAY_MAX,
+        "sample": {"subject": letter.subject, "text": letter.body},
+        **sections(),
+    }
+    return render(request, "portal/settings/early.html", context)

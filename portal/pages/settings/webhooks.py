@@ -1,24 +1,20 @@
 """Settings: the webhooks of a person and of the projects that they lead."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
 from jobs.models import User
 from jobs.selectors import led_projects
-from portal.access import person
+from portal.access import person, signed_in_form
 from portal.form_addresses import form_of_page
 from portal.pages.settings.sections import sections, sent_fields
 from portal.rate_limits import CHANGES, limited, seconds_to_wait, too_often
@@ -37,9 +33,9 @@ from reports.webhooks.services.keeping import (
     switch_on,
 )
 from reports.webhooks.services.posting import checked_target
-from reports.webhooks.services.secrets import signing_secret
-from reports.webhooks.shapes import LABELS, SHAPES, Post, Shape
-from reports.webhooks.signing import DELIVERY_HEADER, SIGNATURE_HEADER
+from reports.webhooks.services.secrets import DELIVERY_HEADER, SIGNATURE_HEADER, signing_secret
+from reports.webhooks.shape import LABELS, Shape
+from reports.webhooks.shapes import SHAPES, Post
 
 SAMPLE_KEY = "00000000-0000-0000-0000-000000000000"
 NOTHING_CHANGED = "Nothing was changed."
@@ -76,8 +72,7 @@ class WebhookForm(forms.Form):
 
 @never_cache
 @keeps_unsaved
-@require_http_methods(["GET", "HEAD", "POST"])
-@login_required
+@signed_in_form
 def webhooks(request: HttpRequest) -> HttpResponse:
     """The list and a form; a new secret is shown only in the answer that created it."""
     _check_offered()
@@ -90,7 +85,6 @@ def webhooks(request: HttpRequest) -> HttpResponse:
 
 
 @form_of_page("webhooks", NOTHING_CHANGED)
-@login_required
 @limited(CHANGES)
 def test(request: HttpRequest, pk: int) -> HttpResponse:
     """Have a worker post a sample."""
@@ -104,7 +98,6 @@ def test(request: HttpRequest, pk: int) -> HttpResponse:
 
 @never_cache
 @form_of_page("webhooks", NOTHING_CHANGED)
-@login_required
 @limited(CHANGES)
 def renew(request: HttpRequest, pk: int) -> HttpResponse:
     """A new secret for signatures, shown once."""
@@ -114,7 +107,6 @@ def renew(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @form_of_page("webhooks", NOTHING_CHANGED)
-@login_required
 @limited(CHANGES)
 def on(request: HttpRequest, pk: int) -> HttpResponse:
     """Switch it on again after failures."""
@@ -125,7 +117,6 @@ def on(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @form_of_page("webhooks", NOTHING_CHANGED)
-@login_required
 @limited(CHANGES)
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     """Delete it with its address; PIs may remove all webhooks of their project."""

@@ -1,23 +1,21 @@
 """The same kinds of work here and at other sites, as the Site page shows them: anonymised rows on both sides."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from analysis.anonymous.bands import OTHER, UNKNOWN
-from analysis.elsewhere.comparison import CLASSES, Pair, Side
+from analysis.elsewhere.comparison import Pair, Side
 from analysis.elsewhere.selectors import OtherSite, sites_compared
 from reports.numbers import share
-from reports.sections import CLASS_NAMES
+from wire.classes import CLASS_NAMES, FROM_PERCENT
 
 HEADINGS = {"partition_type": "Nodes", "gpus": "GPUs of a job", "program": "Programs"}
 NAMES = {
     **{"whole_nodes": "Whole nodes", "shared": "Shared nodes", "llm_training": "LLM training"},
     **{"quantum_espresso": "Quantum ESPRESSO", UNKNOWN: "Not known", OTHER: "Other"},
 }
-CLASS_COLUMNS = tuple(CLASS_NAMES[name] for name in CLASSES)
+CLASS_COLUMNS = tuple(CLASS_NAMES[name] for name in FROM_PERCENT)
 NOT_STATED = "–"
 
 
@@ -74,7 +72,7 @@ def _name(name: str) -> str:
 def _row(where: str, side: Side | None) -> SideRow:
     if side is None:
         return SideRow(where)
-    shares = (share(side.classes[name] / side.judged) if side.judged else NOT_STATED for name in CLASSES)
+    shares = (share(side.classes[name] / side.judged) if side.judged else NOT_STATED for name in FROM_PERCENT)
     median = f"{side.median_use.replace('-', '–')}\u00a0%" if side.median_use else NOT_STATED
     completed = share(side.completed / side.ended) if side.ended else NOT_STATED
     return SideRow(where, f"{side.rows:,}", (median, *shares, completed))

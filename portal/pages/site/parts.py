@@ -1,18 +1,15 @@
 """The tables and the chart of the Site page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from analysis.site.figures import NO_FINDING, Cell, MonthFigures
-from analysis.site.selectors import ClosedMonth
+from analysis.site.selectors import SiteMonth
 from portal.charts.columns import Chart, columns, nice_top, scale
-from portal.charts.site_claims import number
-from portal.charts.withheld import WITHHELD_WORDS
-from reports.sections import CLASS_NAMES
+from portal.charts.site_claims import WITHHELD_WORDS, number
 from reports.wording import TITLES
+from wire.classes import CLASS_NAMES
 
 HEADINGS = {
     "class": "Classes",
@@ -59,7 +56,7 @@ def tables(figures: MonthFigures) -> list[tuple[str, str, list[Row]]]:
     ]
 
 
-def chart(months: Sequence[ClosedMonth]) -> Chart:
+def chart(months: Sequence[SiteMonth]) -> Chart:
     """Allocated GPU-hours of each month as used, unused and not measured; a withheld month has no column."""
     names = [f"{month.first_day:%b %Y}" for month in months]
     totals = [month.figures.total for month in months]

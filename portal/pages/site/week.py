@@ -4,13 +4,11 @@ A figure that is mostly rounding is not shown: 20 that may be 0 to 40 looks like
 beside it. Which ones these are follows from the figure and its step alone, so that it reveals nothing else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.site.week_map import HARMLESS_STEP_PERCENT, WeekMap, is_mostly_rounding
-from portal.charts.withheld import WITHHELD_WORDS
+from portal.charts.site_claims import WITHHELD_WORDS
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 SHADES = 5
@@ -64,9 +62,7 @@ def week_of(found: WeekMap | None) -> Week | None:
 
 
 def _readable(values: Values, steps: Values, harmless_step: float) -> list[Readable]:
-    """The figures that may be read as such; all that are shown where the steps are not known."""
-    if not steps:
-        return [(value, False) for value in values]
+    """The figures that may be read as such."""
     return [
         (None, True)
         if value is not None and step is not None and is_mostly_rounding(value, step, harmless_step)

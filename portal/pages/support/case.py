@@ -1,19 +1,23 @@
-"""One case of the support queue: the sums of its flag, what staff did about it, and what they can do next."""
+"""The support queue, and one case of it: the sums of its flag, what staff did about it, and what they can do next.
 
-from __future__ import annotations
+The queue holds the cases of flags whose time of grace is over, the most to win first as far as sums are shown.
+"""
 
 from collections.abc import Callable
+from datetime import datetime
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
 
 from analysis.cases.models import SupportCase
 from analysis.cases.selectors import (
     cases_for_staff,
+    counts_by_state,
     events_of,
+    in_state,
     last_answer,
     open_request,
     paused_until,
@@ -22,18 +26,21 @@ from analysis.cases.selectors import (
 from analysis.cases.services import CaseConflict, NotPossible, add_note, change_state, request_sharing
 from analysis.cases.states import BUTTONS, CLOSED, NEXT, Action, State
 from jobs.models import User
-from portal.access import person, staff_only
-from portal.charts.flags import Figures, StaffFigures, staff_title
+from portal.access import or_404, person, staff_page
+from portal.charts.flags import WORD_OF_KIND, Figures, StaffFigures, staff_title
+from portal.form_addresses import staff_change
 from portal.pages.support.forms import NoteForm
-from portal.rate_limits import CHANGES, limited
 from reports.mail.services.offers import offer_help, offer_to, recipients, why_nobody
+from reports.numbers import to_one_digit
 from reports.services.links import job_url
 
 EVENTS_SHOWN = 200
 
+PAGE_SIZE = 50
+MINE = "mine"
 
-@require_GET
-@staff_only
+
+@staff_page
 def case(request: HttpRequest, pk: int) -> HttpResponse:
     """Only sums of the flag, and jobs that its owner shares."""
     return _page(request, _case(pk), NoteForm())
@@ -41,10 +48,7 @@ def case(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _case(pk: int) -> SupportCase:
     """A case that staff see; Http404 before the time of grace is over, as where there is none."""
-    found = cases_for_staff(timezone.now()).filter(pk=pk).first()
-    if found is None:
-        raise Http404("There is no such case.")
-    return found
+    return or_404(cases_for_staff(timezone.now()).filter(pk=pk).first(), "There is no such case.")
 
 
 def _page(request: HttpRequest, row: SupportCase, form: NoteForm, status: int = 200) -> HttpResponse:
@@ -102,9 +106,7 @@ def _how_it_is(row: SupportCase) -> str:
     return f"somebody else changed this case first. It is now {State(row.state).label.lower()}{holder}."
 
 
-@require_POST
-@limited(CHANGES)
-@staff_only
+@staff_change
 def change_case(request: HttpRequest, pk: int) -> HttpResponse:
     """Claim, release, wait, continue, resolve, dismiss or reopen."""
     name = request.POST.get("action", "")
@@ -118,9 +120,7 @@ def change_case(request: HttpRequest, pk: int) -> HttpResponse:
     return _changed(request, pk, step)
 
 
-@require_POST
-@limited(CHANGES)
-@staff_only
+@staff_change
 def note_case(request: HttpRequest, pk: int) -> HttpResponse:
     """Add a note for staff."""
     row, form = _case(pk), NoteForm(request.POST)
@@ -131,9 +131,7 @@ def note_case(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("support-case", pk)
 
 
-@require_POST
-@limited(CHANGES)
-@staff_only
+@staff_change
 def offer_in_case(request: HttpRequest, pk: int) -> HttpResponse:
     """Send the offer of help to the owner, or to the PIs of a project."""
 
@@ -144,9 +142,7 @@ def offer_in_case(request: HttpRequest, pk: int) -> HttpResponse:
     return _changed(request, pk, step)
 
 
-@require_POST
-@limited(CHANGES)
-@staff_only
+@staff_change
 def request_in_case(request: HttpRequest, pk: int) -> HttpResponse:
     """Ask the owner to share some of the jobs that the flag rests on."""
 
@@ -155,3 +151,39 @@ def request_in_case(request: HttpRequest, pk: int) -> HttpResponse:
         return "The request is sent. The owner sees it on the dashboard, and answers it there."
 
     return _changed(request, pk, step)
+
+
+@staff_page
+def queue(request: HttpRequest) -> HttpResponse:
+    """Those that are not closed, those of one state, or those that the reader claimed; sums of flags, no jobs."""
+    now = timezone.now()
+    chosen = request.GET.get("state", "")
+    chosen = chosen if chosen == MINE or chosen in list(State) else ""
+    cases = in_state(cases_for_staff(now), State(chosen) if chosen in list(State) else None)
+    if chosen == MINE:
+        cases = cases.filter(holder=request.user.pk)
+    page = Paginator(sorted(cases, key=_place), PAGE_SIZE).get_page(request.GET.get("page"))
+    counts = counts_by_state(now)
+    context = {
+        "page": page,
+        "rows": [
+            (case, staff_title(case.flag), WORD_OF_KIND[case.flag.kind], StaffFigures(case.flag.at_last))
+            for case in page
+        ],
+        "states": [(state.value, state.label, count) for state, count in counts.items()],
+        "chosen": chosen,
+        "not_closed": sum(count for state, count in counts.items() if state not in CLOSED),
+    }
+    return render(request, "portal/support/queue.html", context)
+
+
+def _place(case: SupportCase) -> tuple[bool, float, float, datetime, int]:
+    """Where a case stands: by what staff read of it, never by exact sums, which the order would reveal.
+
+    Cases whose sums are not shown come last; what is alike is in the order in which staff came to see it.
+    """
+    flag, is_shown = case.flag, StaffFigures(case.flag.at_last).is_shown
+    saved, unused = (
+        to_one_digit(hours) if is_shown else 0.0 for hours in (flag.saved_gpu_hours, flag.unused_gpu_hours)
+    )
+    return not is_shown, -saved, -unused, flag.visible_to_staff_at, case.pk

@@ -1,14 +1,11 @@
 """The forms of the support queue: a note, and the offer of help that staff edit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 
 from analysis.cases.models import NOTE_LENGTH_MAX
-from jobs.records import printable
 from reports.mail.offer import (
     PLACEHOLDERS,
     SUBJECT_LENGTH_MAX,
@@ -17,6 +14,7 @@ from reports.mail.offer import (
     subject_line,
     unknown_placeholders,
 )
+from wire.safe_text import printable
 
 
 class Lines(forms.CharField):

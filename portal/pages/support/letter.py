@@ -1,18 +1,15 @@
 """The offer of help, for staff: its text with placeholders, a preview, and its earlier versions."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
 
-from portal.access import person, staff_only
+from portal.access import person, staff_form
+from portal.form_addresses import staff_change
 from portal.pages.support.forms import OfferForm
-from portal.rate_limits import CHANGES, limited
 from reports.mail.offer import PLACEHOLDERS, SHIPPED, OfferText, filled
 from reports.mail.services.offers import OfferConflict, restore_offer, save_offer
 from reports.models import HelpLetter
@@ -22,8 +19,7 @@ from reports.services.links import address
 VERSIONS_SHOWN = 20
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
+@staff_form
 def help_letter(request: HttpRequest) -> HttpResponse:
     """ "Save" stores a new version, "Preview" shows how it reads and stores nothing."""
     number, present = offer_text()
@@ -45,9 +41,7 @@ def help_letter(request: HttpRequest) -> HttpResponse:
     return redirect("help-letter")
 
 
-@require_POST
-@limited(CHANGES)
-@staff_only
+@staff_change
 def restore_letter(request: HttpRequest) -> HttpResponse:
     """Store an earlier version, or the text that comes with Kaiku, as a new version."""
     opened, number = request.POST.get("version", ""), request.POST.get("number", "")

@@ -1,42 +1,56 @@
-"""Support: the start page of staff, with what waits for them in each place."""
+"""Support: the start page of staff, with what waits for them in each place; and the quality of the advice by rule."""
 
-from __future__ import annotations
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_GET
 
 from analysis.answers.selectors import closed_months
 from analysis.cases.selectors import queue_summary
 from analysis.feedback import GROUP_USERS_MIN
+from analysis.outcomes.quality import (
+    CASES_MIN,
+    LITTLE_REALISED,
+    MANY_FAILURES,
+    REALISED_FRACTION_MIN,
+    RuleRecord,
+    rule_records,
+)
+from analysis.outcomes.selectors import SETTLED_AFTER
+from analysis.outcomes.selectors import closed_months as closed_months_of_advice
 from analysis.site.selectors import CLOSED_AFTER
 from education.selectors import broken_link_count
 from jobs.imports.selectors import directory_imports, directory_sources, unlinked_accounts, unlisted_projects
 from jobs.imports.services import without_secrets
+from jobs.models import JobShare
 from jobs.selectors import open_shares
-from portal.access import staff_only
+from portal.access import staff_page
+from portal.charts.advice_outcomes import BASES
 from portal.charts.answers import answer_rows
+from reports.grant.wording import KINDS
 from reports.models import Delivery
 from reports.selectors import outbox
 from reports.services.links import job_url
 
 QUESTIONS_SHOWN = 5
 
+REASONS = {
+    LITTLE_REALISED: f"saved less than {REALISED_FRACTION_MIN:.0%} of what was claimed".replace("%", "\u00a0%"),
+    MANY_FAILURES: "runs that followed ran out of memory or time more often than other runs",
+}
 
-@require_GET
-@staff_only
+
+@staff_page
 def support(request: HttpRequest) -> HttpResponse:
     """The latest questions of owners, then every other place for staff."""
     shares = open_shares(timezone.now())
-    questions = list(shares[:QUESTIONS_SHOWN])
-    for share in questions:
-        share.url = job_url(share.job)  # type: ignore[attr-defined]  # for the template
     context = {
         "shared": shares.count(),
-        "questions": questions,
+        "questions": _linked(shares[:QUESTIONS_SHOWN]),
         "failed": outbox(Delivery.State.FAILED).count(),
         "pending": outbox(Delivery.State.PENDING).count(),
         "broken_links": broken_link_count(),
@@ -46,8 +60,7 @@ def support(request: HttpRequest) -> HttpResponse:
     return render(request, "portal/support/support.html", context)
 
 
-@require_GET
-@staff_only
+@staff_page
 def feedback_page(request: HttpRequest) -> HttpResponse:
     """Closed months alone: from sums before and after one person answers, the answer could be subtracted."""
     months = [(f"{day:%B %Y}", answer_rows(figures)) for day, figures in closed_months()]
@@ -58,21 +71,23 @@ def feedback_page(request: HttpRequest) -> HttpResponse:
 PAGE_SIZE = 50
 
 
-@require_GET
-@staff_only
+@staff_page
 def shared_jobs_page(request: HttpRequest) -> HttpResponse:
     """The latest first, each with its owner's question."""
     page = Paginator(open_shares(timezone.now()), PAGE_SIZE).get_page(request.GET.get("page"))
-    for share in page:
-        share.url = job_url(share.job)  # type: ignore[attr-defined]  # for the template
+    page.object_list = _linked(page.object_list)
     return render(request, "portal/support/shared_jobs.html", {"page": page})
 
 
-PAGE_SIZE = 50
+def _linked(shares: Iterable[JobShare]) -> list[JobShare]:
+    """These shares, each with the page of its job for the template."""
+    linked = list(shares)
+    for share in linked:
+        share.url = job_url(share.job)  # type: ignore[attr-defined]
+    return linked
 
 
-@require_GET
-@staff_only
+@staff_page
 def outbox_page(request: HttpRequest) -> HttpResponse:
     """Every message by time, the newest first, optionally by state."""
     chosen = request.GET.get("state", "")
@@ -86,8 +101,7 @@ def outbox_page(request: HttpRequest) -> HttpResponse:
 IMPORTS_SHOWN, NAMES_SHOWN = 20, 100
 
 
-@require_GET
-@staff_only
+@staff_page
 def directory_state(request: HttpRequest) -> HttpResponse:
     """Contains only names of people and projects, and nothing about anybody's jobs."""
     unlinked, unlisted = unlinked_accounts(), unlisted_projects()
@@ -105,3 +119,39 @@ def directory_state(request: HttpRequest) -> HttpResponse:
         "unlisted": unlisted.values_list("name", flat=True)[:NAMES_SHOWN],
     }
     return render(request, "portal/support/directory_state.html", context)
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """One rule by its name, with why its record is poor."""
+
+    kind: str
+    name: str
+    record: RuleRecord
+    reasons: tuple[str, ...]
+
+
+@staff_page
+def advice_quality(request: HttpRequest) -> HttpResponse:
+    """Stored months alone, added up: what is withheld in a month is in no sum."""
+    months = closed_months_of_advice()
+    rows = [
+        RuleRow(
+            KINDS.get(record.sums.kind, record.sums.kind),
+            BASES.get(record.sums.basis, record.sums.basis),
+            record,
+            tuple(REASONS[reason] for reason in record.poor),
+        )
+        for record in rule_records(figures for _, figures in months)
+    ]
+    context = {
+        "rows": rows,
+        "is_judged": any(row.record.sums.given for row in rows),
+        "poor": [row for row in rows if row.reasons],
+        "first": months[0][0] if months else None,
+        "last": months[-1][0] if months else None,
+        "users_min": GROUP_USERS_MIN,
+        "cases_min": CASES_MIN,
+        "settled_days": SETTLED_AFTER.days,
+    }
+    return render(request, "portal/support/advice_quality.html", context)

@@ -1,13 +1,11 @@
 """Run time and efficiency by number of GPUs as two charts; their table stands beside them on the page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from analysis.scaling import GpuCount, Scaling
 from analysis.thresholds import LIMITS
 from portal.charts.columns import HEIGHT, Column, Rect, columns, nice_top, scale
-from reports.numbers import counted, duration, percent
+from wire.numbers import counted, duration, percent
 
 TICKS_MAX = 12
 """More numbers of GPUs than this leave no room for the name of each below its column."""

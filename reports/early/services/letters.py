@@ -1,27 +1,21 @@
 """Writing the letter about jobs that still run, from the words that hold at this moment."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from django.conf import settings
-from django.template.loader import render_to_string
-
 from jobs.models import User
-from reports.early.nights import morning_after
-from reports.early.planning import EarlySilence
+from jobs.work_queue.outbox.selectors import held
+from reports.early.models import MailedWord
+from reports.early.planning import EarlySilence, morning_after
 from reports.early.selectors import early_choice, words_in, zone_of
-from reports.early.services.releasing import release_untold
 from reports.early.services.telling import told_words
 from reports.early.told import ToldWord, dearest_first, early_subject, first_jobs
 from reports.mail.digest import Choices, Frequency, Silence
-from reports.mail.emails import Letter, headers
-from reports.mail.services.refusals import NotNow, NotWanted
-from reports.mail.view import calm
+from reports.mail.emails import Letter, NotNow, NotWanted
+from reports.mail.services.addressed import addressed
 from reports.models import Delivery
-from reports.numbers import counted, unbroken
-from reports.services.links import address, opt_out_address
+from reports.services.links import address
+from wire.numbers import counted
 
 JOBS_IN_FULL_MAX = 10
 """So many jobs a letter states in full, those that will still cost most; of the others it states how many."""
@@ -48,25 +42,21 @@ def early_letter(delivery: Delivery, choices: Choices, now: datetime) -> Letter:
 
 def written(user: User, key: str, words: Sequence[ToldWord]) -> Letter:
     """The letter that states these words."""
-    subject = calm(f"Kaiku: {early_subject(words)}", 200)
     in_full, more = first_jobs(words, JOBS_IN_FULL_MAX)
     context = {
-        "subject": subject,
         "title": early_subject(words),
         "words": in_full,
         "more": f"And {counted(more, 'more job')}" if more else "",
         "running_url": address("running"),
         "why": WHY,
-        "user": user,
-        "settings_url": address("early-settings"),
-        "opt_out_url": opt_out_address(user),
     }
-    return Letter(
-        subject=subject,
-        body=render_to_string("emails/early_word/body.txt", context),
-        html=unbroken(render_to_string("emails/early_word/body.html", context)),
-        pictures={},
-        to=[user.email],
-        reply_to=[settings.MAIL_REPLY_TO] if settings.MAIL_REPLY_TO else None,
-        headers=headers(key, opt_out_address(user)),
-    )
+    subject = f"Kaiku: {early_subject(words)}"
+    return addressed(user, key, "early_word", subject, context, settings_page="early-settings")
+
+
+def release_untold(delivery: Delivery, told: Collection[int]) -> None:
+    """The words of this worker's message but these (`told`, their keys) are in no message any more.
+
+    Not where a mail server may have taken the message before: what it stated then is not to be repeated.
+    """
+    MailedWord.objects.filter(delivery__in=held(delivery).filter(interruptions=0)).exclude(word__in=told).delete()

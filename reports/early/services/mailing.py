@@ -1,14 +1,12 @@
 """Putting early words into the outbox of mail, one person at a time; `reports.mail.services.sending` empties it."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from functools import partial
 
 from django.db import transaction
 
-from jobs.failures.services import Work, attempt_each
 from jobs.models import User
+from jobs.work_queue.services import Work, attempt_each
 from reports.early.models import EarlyChoice, MailedWord
 from reports.early.planning import EarlyMessage, plan_messages
 from reports.early.selectors import (

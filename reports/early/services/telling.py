@@ -1,17 +1,20 @@
 """Early words with their texts, read for any channel; and the sample that shows what would be sent."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 
 from analysis.early.figures import figures_from
 from analysis.early.findings import EarlyCode
 from analysis.early.models import EarlyWord, RunningRun
-from jobs.models import QueuedJob, User
+from jobs.models import Project, QueuedJob, User
 from reports.early.told import ToldWord
 from reports.early.wording import EarlyJob, early_text
 from reports.services.links import address
+
+SAME_NAMES = {field.name for field in fields(ToldWord)} & {"pk", *(field.name for field in EarlyWord._meta.fields)}
+SAME_NAMES -= {"project", "code"}
+"""What a word has as every channel gives it."""
 
 HOUR_S = 3600.0
 SAMPLE_JOB, SAMPLE_GPUS, SAMPLE_IDLE_S = 123456, 8, 3900.0
@@ -26,79 +29,39 @@ def told_words(words: Sequence[EarlyWord], now: datetime) -> list[ToldWord]:
     ids = {word.job_id for word in words}
     queued = {(job.cluster, job.job_id): job for job in QueuedJob.objects.filter(job_id__in=ids)}
     runs = {(run.cluster, run.job_id, run.attempt): run for run in RunningRun.objects.filter(job_id__in=ids)}
-    return [
-        told_word(word, _job(word, queued.get((word.cluster, word.job_id)), runs.get(_key(word)), now), now)
-        for word in words
-    ]
+    told = []
+    for word in words:
+        job = word.cluster, word.job_id
+        told.append(told_word(word, _job(word, queued.get(job), runs.get((*job, word.attempt)), now), now))
+    return told
 
 
 def told_word(word: EarlyWord, job: EarlyJob, now: datetime) -> ToldWord:
     """One word with its text."""
     code = EarlyCode(word.code)
     return ToldWord(
-        pk=word.pk,
-        cluster=word.cluster,
-        job_id=word.job_id,
-        attempt=word.attempt,
-        job_name=word.job_name,
         project=word.project.name,
         username=word.user.username,
         code=code,
-        evidence=word.evidence,
-        is_fact=word.is_fact,
-        confidence=word.confidence,
-        is_interactive=word.is_interactive,
-        gpus=word.gpus,
-        started_at=word.started_at,
-        ends_at=word.ends_at,
-        found_at=word.found_at,
-        held_at=word.held_at,
         text=early_text(code, word.evidence, job),
         url=address("job", word.cluster, word.job_id),
         gpu_hours_left=_left(word, now),
+        **{name: getattr(word, name) for name in SAME_NAMES},
     )
 
 
 def sample_word(user: User, now: datetime) -> ToldWord:
     """What a message states, of a job that does not exist: 8 GPUs idle since the start, 1 h 05 min ago, of 4 h."""
     started_at = now - timedelta(seconds=SAMPLE_IDLE_S)
-    ends_at, code = started_at + SAMPLE_LIMIT, EarlyCode.ALL_GPUS_IDLE
-    job = EarlyJob(
-        "lumi",
-        SAMPLE_JOB,
-        "sample",
-        partition="standard-g",
-        started_at=started_at,
-        ends_at=ends_at,
-        gpus=SAMPLE_GPUS,
-        gpu_hours_so_far=_hours(SAMPLE_HOUR, started_at, now),
-        gpu_hours_to_limit=_hours(SAMPLE_HOUR, now, ends_at),
+    word = EarlyWord(
+        **{"pk": 0, "cluster": "lumi", "job_id": SAMPLE_JOB, "job_name": "sample", "gpus": SAMPLE_GPUS},
+        **{"user": user, "project": Project(name="project_465000000"), "is_interactive": False},
+        **{"code": EarlyCode.ALL_GPUS_IDLE, "evidence": SAMPLE_SEEN, "is_fact": True, "confidence": 1.0},
+        **{"started_at": started_at, "ends_at": started_at + SAMPLE_LIMIT, "found_at": now, "held_at": now},
+        gpu_hours_per_hour=SAMPLE_HOUR,
     )
-    return ToldWord(
-        pk=0,
-        cluster="lumi",
-        job_id=SAMPLE_JOB,
-        attempt=0,
-        job_name="sample",
-        project="project_465000000",
-        username=user.username,
-        code=code,
-        evidence=SAMPLE_SEEN,
-        is_fact=True,
-        confidence=1.0,
-        is_interactive=False,
-        gpus=SAMPLE_GPUS,
-        started_at=started_at,
-        ends_at=ends_at,
-        found_at=now,
-        held_at=now,
-        text=early_text(code, SAMPLE_SEEN, job),
-        url=address("about"),
-    )
-
-
-def _key(word: EarlyWord) -> tuple[str, int, int]:
-    return word.cluster, word.job_id, word.attempt
+    job = _job(word, QueuedJob(partition="standard-g"), None, now)
+    return replace(told_word(word, job, now), url=address("about"), gpu_hours_left=None)
 
 
 def _job(word: EarlyWord, queued: QueuedJob | None, run: RunningRun | None, now: datetime) -> EarlyJob:

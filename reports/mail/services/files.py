@@ -1,7 +1,5 @@
 """Mail as files, for a machine without a mail server: one `.eml` a message, which any mail program opens."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

@@ -1,26 +1,22 @@
 """Writing the letter of one message: text, HTML, figures, and the PDF when asked."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
-
-from django.conf import settings
-from django.template.loader import render_to_string
 
 from analysis.efficiency import EfficiencyClass
 from analysis.selectors import measurements_of
 from jobs.models import User
-from reports.mail.emails import Letter, headers
-from reports.mail.view import Told, calm, digest, improvement, subject, title
+from reports.figures import draw_png
+from reports.mail.emails import Letter
+from reports.mail.services.addressed import addressed
+from reports.mail.view import Told, digest, improvement, subject, title
 from reports.models import Notice, Report
-from reports.numbers import unbroken
 from reports.sections import ADVISORY, layout
 from reports.selectors import made_report, report_value
-from reports.services.formats import figure_pngs, rendered
-from reports.services.links import address, job_address, opt_out_address
+from reports.services.formats import figures, rendered
+from reports.services.links import address, job_address
 from reports.services.pdf import PdfUnavailable
 from reports.text import report_text
 
@@ -36,29 +32,10 @@ WHY = {
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Written:
-    """The parts of a letter before it has an address."""
-
-    subject: str
-    text: str
-    html: str
-    pictures: dict[str, bytes]
-
-
 def letter(user: User, key: str, rows: Sequence[Report], *, with_pdf: bool) -> Letter:
     """The letter to this person about these reports, as `reports.selectors.told_reports` reads them."""
     told = [_told(row) for row in rows]
-    written = _written(user, rows, told)
-    made = Letter(
-        subject=written.subject,
-        body=written.text,
-        html=written.html,
-        pictures=written.pictures,
-        to=[user.email],
-        reply_to=[settings.MAIL_REPLY_TO] if settings.MAIL_REPLY_TO else None,
-        headers=headers(key, opt_out_address(user)),
-    )
+    made = _written(user, key, rows, told)
     if with_pdf:
         _attach_pdfs(made, rows, told)
     return made
@@ -66,23 +43,8 @@ def letter(user: User, key: str, rows: Sequence[Report], *, with_pdf: bool) -> L
 
 def notice_letter(user: User, key: str, notice: Notice) -> Letter:
     """The letter of a text that is about no report."""
-    context = {
-        "subject": calm(notice.subject, 200),
-        "text": notice.text,
-        "why": WHY[Notice.Kind(notice.kind)],
-        "user": user,
-        "settings_url": address("settings"),
-        "opt_out_url": opt_out_address(user),
-    }
-    return Letter(
-        subject=calm(notice.subject, 200),
-        body=render_to_string("emails/notice/body.txt", context),
-        html=unbroken(render_to_string("emails/notice/body.html", context)),
-        pictures={},
-        to=[user.email],
-        reply_to=[settings.MAIL_REPLY_TO] if settings.MAIL_REPLY_TO else None,
-        headers=headers(key, opt_out_address(user)),
-    )
+    context = {"text": notice.text, "why": WHY[Notice.Kind(notice.kind)]}
+    return addressed(user, key, "notice", notice.subject, context)
 
 
 def is_telling(rows: Sequence[Report]) -> bool:
@@ -90,7 +52,7 @@ def is_telling(rows: Sequence[Report]) -> bool:
     return any(_told(row).is_telling for row in rows)
 
 
-def _written(user: User, rows: Sequence[Report], told: Sequence[Told]) -> Written:
+def _written(user: User, key: str, rows: Sequence[Report], told: Sequence[Told]) -> Letter:
     """The whole report with its figures for one measured job, or the only one; a list for several."""
     telling = [place for place, item in enumerate(told) if item.is_telling] or list(range(len(told)))
     full = telling[0] if len(telling) == 1 else None
@@ -98,24 +60,16 @@ def _written(user: User, rows: Sequence[Report], told: Sequence[Told]) -> Writte
         "subject": subject(told),
         "advisory": ADVISORY,
         "digest": digest([item for place, item in enumerate(told) if place != full]),
-        "user": user,
         "jobs_url": address("my-jobs"),
-        "settings_url": address("settings"),
-        "opt_out_url": opt_out_address(user),
     }
     pictures = {}
     if full is not None:
         row, measured = rows[full], measurements_of(rows[full].job)
         item = replace(told[full], report=report_value(row, measured))
-        pictures = figure_pngs(row.job, item.report, measured)
+        pictures = figures(row.job, item.report, measured, draw_png)
         context |= _job_context(item)
-    folder = "emails/digest" if full is None else "emails/job_report"
-    return Written(
-        subject=calm(render_to_string(f"{folder}/subject.txt", context), 200),
-        text=render_to_string(f"{folder}/body.txt", context),
-        html=unbroken(render_to_string(f"{folder}/body.html", context)),
-        pictures=pictures,
-    )
+    folder = "digest" if full is None else "job_report"
+    return addressed(user, key, folder, subject(told), context, pictures)
 
 
 def _job_context(item: Told) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Offers of help: the text that staff edit, and the messages made from it."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.db import IntegrityError, transaction

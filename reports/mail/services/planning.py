@@ -1,7 +1,5 @@
 """Turning reports that wait into rows of the outbox, one person at a time."""
 
-from __future__ import annotations
-
 import logging
 from datetime import datetime, timedelta
 from functools import partial
@@ -9,9 +7,9 @@ from functools import partial
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from jobs.failures.selectors import failures
-from jobs.failures.services import Work, attempt_each
 from jobs.models import User
+from jobs.work_queue.selectors import failures
+from jobs.work_queue.services import Work, attempt_each
 from reports.mail.digest import Plan, plan
 from reports.models import Delivery, Report
 from reports.selectors import delivery_choices, delivery_past, people_waiting, waiting_reports

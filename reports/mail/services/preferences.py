@@ -1,7 +1,5 @@
 """Writing people's mail choices; they apply to every message that the mail server does not have yet."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -10,8 +8,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from jobs.models import Project, User
+from reports.early.planning import EarlySilence
 from reports.mail.digest import Choices, Frequency, Silence
-from reports.models import Delivery, DeliveryPreference, ProjectPreference
+from reports.models import Delivery, DeliveryPreference, EarlyChoice, MailedWord, Notice, ProjectPreference
 
 
 def save_choices(user: User, choices: Choices, now: datetime | None = None) -> None:
@@ -55,3 +54,18 @@ def _replace_projects(user: User, wanted: Mapping[int, Frequency]) -> None:
         ProjectPreference(user=user, project=projects[pk], frequency=frequency.value)
         for pk, frequency in wanted.items()
     )
+
+
+def save_early_choice(user: User, now: datetime, **chosen: bool) -> None:
+    """Store what one person wants to hear of running jobs; who ends the mail gets none that still waits."""
+    with transaction.atomic():
+        EarlyChoice.objects.update_or_create(user=user, defaults=chosen | {"changed_at": now})
+        if not chosen.get("by_mail"):
+            waiting = Delivery.objects.filter(user=user, state=Delivery.State.PENDING, notice__kind=Notice.Kind.EARLY)
+            written = _held_back(user).filter(notice__kind=Notice.Kind.EARLY)
+            pks = [*waiting.values_list("pk", flat=True), *written.values_list("pk", flat=True)]
+            # Who wants mail again hears of what holds then.
+            MailedWord.objects.filter(delivery__in=pks, delivery__interruptions=0).delete()
+            Delivery.objects.filter(pk__in=pks).update(
+                state=Delivery.State.SUPPRESSED, reason=EarlySilence.OFF.value, claimed_at=None
+            )

@@ -1,11 +1,8 @@
-"""Sending the outbox: claim a row, write the letter, hand it over, record the result; each step is committed.
+"""Sending the outbox of mail (`jobs.work_queue.outbox`): one letter after the other.
 
-A worker that ends between handing over and recording leaves the row so. It is tried once more when the lease is over,
-with the same Message-ID, so at most that one message repeats; a second such end gives up. A server that took all of it
-and never answered counts the same. A worker that ends before handing over only delays the message by the lease.
+The one that may repeat has the same Message-ID. A server that took all of it and never answered counts as a worker that
+ended then.
 """
-
-from __future__ import annotations
 
 import logging
 import time
@@ -17,22 +14,25 @@ from django.core.validators import validate_email
 from django.db import transaction
 from django.utils import timezone
 
-from jobs.failures.services import is_of_the_database
 from jobs.tallies.kinds import END_TO_MAIL, MESSAGES
 from jobs.tallies.services import add, since_end
+from jobs.work_queue.outbox.rules import BACK_OFF, INTERRUPTIONS_MAX
+from jobs.work_queue.outbox.selectors import held
+from jobs.work_queue.outbox.services import Outbox
+from jobs.work_queue.services import is_of_the_database
 from reports.early.services.letters import early_letter
 from reports.mail.digest import Choices, Frequency, Silence
-from reports.mail.emails import Letter, MailError, post, post_office
+from reports.mail.emails import LetGo, Letter, MailError, NotNow, NotWanted, post, post_office
 from reports.mail.services.letters import is_telling, letter, notice_letter
 from reports.mail.services.planning import NO_ADDRESS, PEOPLE_MAX, plan_due
-from reports.mail.services.refusals import LetGo, NotNow, NotWanted
 from reports.mail.services.summaries import plan_summaries
 from reports.models import Delivery, Notice
-from reports.retries import BACK_OFF, INTERRUPTIONS_MAX, next_attempt_at
 from reports.selectors import delivery_choices, due_deliveries, told_reports
 
 CLAIM_SCAN = 20
 ROUND_S = 240
+
+OUTBOX = Outbox(Delivery, MESSAGES)
 
 log = logging.getLogger(__name__)
 
@@ -60,10 +60,10 @@ def send_due(limit: int, now: datetime | None = None) -> int:
             except LetGo:
                 continue
             except NotNow as later:
-                _record(delivery, state=Delivery.State.PENDING, due_at=later.until, attempts=delivery.attempts - 1)
+                waits = {"state": Delivery.State.PENDING, "due_at": later.until}
+                held(delivery).update(**waits, attempts=delivery.attempts - 1)
             except NotWanted as reason:
-                recorded = _record(delivery, state=Delivery.State.SUPPRESSED, reason=str(reason))
-                add(MESSAGES.of("not wanted", times=recorded))
+                add(OUTBOX.suppress(delivery, str(reason)))
             except MailError as error:
                 _record_failure(delivery, error, now or timezone.now())
                 if error.is_connection:
@@ -78,20 +78,8 @@ def claim(now: datetime) -> Delivery | None:
     with transaction.atomic():
         due = due_deliveries(now).select_for_update(skip_locked=True, of=("self",)).select_related("user")
         for delivery in due[:CLAIM_SCAN]:
-            delivery.interruptions += delivery.handed_at is not None
-            is_in_doubt = delivery.interruptions > INTERRUPTIONS_MAX
-            # Workers ended so often while they wrote it that the message is the likely cause.
-            if is_in_doubt or delivery.attempts > len(BACK_OFF):
-                reason = "interrupted_twice" if is_in_doubt else "worker_ended"
-                delivery.state, delivery.reason = Delivery.State.FAILED, reason
-                delivery.save(update_fields=["state", "reason", "interruptions"])
-                add(MESSAGES.of("failed"))
-                continue
-            delivery.state, delivery.claimed_at, delivery.handed_at = Delivery.State.SENDING, now, None
-            delivery.attempts += 1
-            delivery.address = delivery.user.email[:254]
-            delivery.save(update_fields=["state", "claimed_at", "handed_at", "attempts", "address", "interruptions"])
-            return delivery
+            if OUTBOX.claim(delivery, now, address=delivery.user.email[:254]):
+                return delivery
     return None
 
 
@@ -99,7 +87,7 @@ def _send(delivery: Delivery, connection: BaseEmailBackend, now: datetime) -> No
     """Raises LetGo, NotNow, NotWanted and MailError."""
     written = _letter(delivery, now)
     # The last check before the mail server gets it: somebody may have opted out while the letter was written.
-    if not _record(delivery, handed_at=now):
+    if not OUTBOX.hand_over(delivery, now):
         raise LetGo
     post(written, connection)
 
@@ -113,7 +101,9 @@ def _letter(delivery: Delivery, now: datetime) -> Letter:
         if notice is not None and notice.kind == Notice.Kind.EARLY:
             return early_letter(delivery, choices, now)
         if notice is not None:
-            return _notice_letter(delivery, notice, choices)
+            if choices.frequency is Frequency.OFF:
+                raise NotWanted(Silence.OFF.value)
+            return notice_letter(delivery.user, str(delivery.key), notice)
         rows = [
             row
             for row in told_reports(delivery.reports.all())
@@ -132,12 +122,6 @@ def _letter(delivery: Delivery, now: datetime) -> Letter:
         raise MailError(f"could not be written: {type(error).__name__}") from error
 
 
-def _notice_letter(delivery: Delivery, notice: Notice, choices: Choices) -> Letter:
-    if choices.frequency is Frequency.OFF:
-        raise NotWanted(Silence.OFF.value)
-    return notice_letter(delivery.user, str(delivery.key), notice)
-
-
 def _check_recipient(delivery: Delivery, choices: Choices) -> None:
     if not delivery.user.is_active:
         raise NotWanted("account_closed")
@@ -149,31 +133,19 @@ def _check_recipient(delivery: Delivery, choices: Choices) -> None:
         raise NotWanted("bad_address") from error
 
 
-def _record(delivery: Delivery, **columns: object) -> int:
-    """Store the result unless the lease ran out and another worker has the row; how many rows changed, 0 or 1."""
-    held = Delivery.objects.filter(
-        pk=delivery.pk, state=Delivery.State.SENDING, claimed_at=delivery.claimed_at, attempts=delivery.attempts
-    )
-    return held.update(**columns)
-
-
 def _record_sent(delivery: Delivery, now: datetime) -> int:
-    recorded = _record(delivery, state=Delivery.State.SENT, reason="", sent_at=now)
-    if recorded:
-        ended_at = delivery.reports.values_list("job__ended_at", flat=True)
-        add(MESSAGES.of("sent"), since_end(END_TO_MAIL, *ended_at))
-    return recorded
+    counts = OUTBOX.record_sent(delivery, now)
+    if not counts.total():
+        return 0
+    add(counts, since_end(END_TO_MAIL, *delivery.reports.values_list("job__ended_at", flat=True)))
+    return 1
 
 
 def _record_failure(delivery: Delivery, error: MailError, now: datetime) -> None:
-    again_at = None if error.is_permanent else next_attempt_at(delivery.attempts, now)
     interruptions = delivery.interruptions + error.is_in_doubt
-    if again_at is None or interruptions > INTERRUPTIONS_MAX:
+    if error.is_permanent or interruptions > INTERRUPTIONS_MAX or delivery.attempts > len(BACK_OFF):
         # The mail server's answer may hold the address, so it is in the outbox only.
         log.warning("delivery %s failed permanently", delivery.pk)
-        recorded = _record(delivery, state=Delivery.State.FAILED, reason=str(error), interruptions=interruptions)
-        add(MESSAGES.of("failed", times=recorded))
+        add(OUTBOX.give_up(delivery, str(error), interruptions=interruptions))
     else:
-        waits = {"state": Delivery.State.PENDING, "due_at": again_at, "handed_at": None}
-        recorded = _record(delivery, **waits, reason=str(error), interruptions=interruptions)
-        add(MESSAGES.of("tried again", times=recorded))
+        add(OUTBOX.put_off(delivery, str(error), now, interruptions=interruptions))

@@ -1,7 +1,5 @@
 """The weekly summary of the support queue for staff: numbers of cases alone, once a week for each person."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -10,14 +8,14 @@ from django.db import IntegrityError, transaction
 
 from analysis.cases.selectors import QueueSummary, cases_for_staff, queue_summary
 from analysis.rollups.selectors import site_zone
-from jobs.failures.services import Work, attempt_each
 from jobs.models import User
+from jobs.work_queue.services import Work, attempt_each
 from reports.mail.digest import Frequency
 from reports.mail.services.planning import account_name
 from reports.models import Delivery, Notice
-from reports.numbers import counted
 from reports.selectors import delivery_choices
 from reports.services.links import address
+from wire.numbers import counted
 
 SUMMARY = "summary of the support queue"
 """The kind of work under which a failure is recorded; the key is the account."""

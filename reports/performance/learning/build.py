@@ -1,7 +1,5 @@
 """From one run, with everything that is known of it, to its learning document."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,13 +25,16 @@ from reports.performance.learning.document import (
     Request,
     Validated,
 )
-from reports.performance.learning.go_duration import go_duration
 from reports.performance.learning.measured import parallel_results, performance_metrics
 from reports.performance.rows import PerformanceRow
 
 COST, RUN_TIME = "gpu_hours", "run_s"
 NEVER_MEASURED = "parallel_results.communication_overhead"
 """The time in communication: nothing on the nodes measures it."""
+
+SECOND_NS, MINUTE_S, HOUR_S = 1_000_000_000, 60, 3600
+SMALLER = (("ms", 1_000_000), ("µs", 1_000))
+"""The units in which Go writes what is less than a second."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,7 @@ def learning_document(known: Known) -> LearningDocument:
         "prediction_validation": _validation(known.validated),
         "performance_metrics": performance_metrics(row, known.facts),
         "parallel_results": parallel_results(row, known.facts, known.scaled),
-        "cost_analysis": CostAnalysis(
-            unit=row.billing_unit, **{name: getattr(row, name) for name in CostAnalysis.__struct_fields__[1:]}
-        ),
+        "cost_analysis": CostAnalysis.of(row, unit=row.billing_unit),
     }
     made: dict[str, Any] = {**parts, "missing": dict(_missing(parts, known))}
     return LearningDocument(schema=SCHEMA, job_metadata=_metadata(known), judgement=_judgement(known), **made)
@@ -71,50 +70,34 @@ def learning_document(known: Known) -> LearningDocument:
 
 def _metadata(known: Known) -> JobMetadata:
     row = known.row
-    same = ("cluster", "attempt", "user_id", "project_id", "job_name", "partition", "qos", "work_key")
-    return JobMetadata(
+    return JobMetadata.of(
+        row,
         job_id=str(row.job_id),
-        request=Request(
+        request=Request.of(
+            row,
             options=dict(known.record.request),
             partition=row.partition_requested,
             gpus=row.gpus_requested,
             nodes=row.nodes_requested,
-            ntasks=row.ntasks,
-            cpus_per_task=row.cpus_per_task,
             memory_gb=row.memory_requested_gb,
             walltime_s=row.walltime_requested_s,
-            is_exclusive=row.is_exclusive,
         ),
         predictions=list(known.predictions),
         actual_execution=_execution(row),
-        array_job_id=row.array_job_id,
-        array_task_id=row.array_task_id,
         submit_time=row.submitted_at,
-        **{name: getattr(row, name) for name in same},
     )
 
 
 def _execution(row: PerformanceRow) -> ActualExecution:
     used_s = row.walltime_used_s
-    return ActualExecution(
+    return ActualExecution.of(
+        row,
         success=bool(row.success),
-        state=row.state,
-        hardware=Hardware(
-            partition=row.partition,
-            gpu_name=row.gpu_name,
-            gpu_memory_gb=row.gpu_memory_gb,
-            gpus=row.gpus_allocated,
-            cpus=row.cpus_allocated,
-            is_exclusive=row.is_exclusive,
-        ),
+        hardware=Hardware.of(row, gpus=row.gpus_allocated, cpus=row.cpus_allocated),
         execution_duration=None if used_s is None else go_duration(used_s),
         execution_duration_s=used_s,
-        error_details=row.error_details,
-        exit_code=row.exit_code,
-        node_count=row.node_count,
         start_time=row.started_at,
         end_time=row.ended_at,
-        queue_wait_s=row.queue_wait_s,
     )
 
 
@@ -137,13 +120,11 @@ def _judgement(known: Known) -> Judgement | None:
     row = known.row
     if row.efficiency_class is None or row.rules_version is None or row.analysed_at is None:
         return None
-    return Judgement(
+    return Judgement.of(
+        row,
         efficiency_class=EfficiencyClass(row.efficiency_class),
         findings=list(known.findings),
         recommendations=list(known.advice),
-        rules_version=row.rules_version,
-        analysed_at=row.analysed_at,
-        not_judged_because=row.not_judged_because,
     )
 
 
@@ -182,3 +163,33 @@ def _reason(name: str, known: Known) -> Reason:
     if row.billing_unit is None:
         return "not_known"
     return "not_applicable" if rest == "saved_gpu_hours" else "not_measured"
+
+
+def go_duration(seconds: float) -> str:
+    """What `time.Duration.String()` returns (Go, package time), to the nanosecond.
+
+    >>> go_duration(7200.0), go_duration(90.5), go_duration(59), go_duration(0.25), go_duration(0)
+    ('2h0m0s', '1m30.5s', '59s', '250ms', '0s')
+    """
+    total_ns = round(seconds * SECOND_NS)
+    if 0 < total_ns < SECOND_NS:
+        return _below_a_second(total_ns)
+    whole_s, rest_ns = divmod(total_ns, SECOND_NS)
+    hours, minutes, left_s = whole_s // HOUR_S, whole_s % HOUR_S // MINUTE_S, whole_s % MINUTE_S
+    text = f"{left_s}{_fraction(rest_ns, SECOND_NS)}s"
+    if hours:
+        return f"{hours}h{minutes}m{text}"
+    return f"{minutes}m{text}" if minutes else text
+
+
+def _below_a_second(total_ns: int) -> str:
+    for unit, size_ns in SMALLER:
+        if total_ns >= size_ns:
+            return f"{total_ns // size_ns}{_fraction(total_ns % size_ns, size_ns)}{unit}"
+    return f"{total_ns}ns"
+
+
+def _fraction(rest: int, whole: int) -> str:
+    """The digits after the point, without zeros at the end; empty for none."""
+    digits = f"{rest:0{len(str(whole)) - 1}d}".rstrip("0")
+    return f".{digits}" if digits else ""

@@ -6,10 +6,8 @@ ASBA's durations do not accept null; `missing` names each measured one with the 
 and no names of nodes.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 import msgspec
 from msgspec import Meta
@@ -34,6 +32,11 @@ Reason = Literal["not_analysed", "not_measured", "not_known", "not_predicted", "
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A part of the document; members with a default are absent where they are not known."""
+
+    @classmethod
+    def of(cls, row: object, **more: Any) -> Self:
+        """The part with what a row has under the same names, but for `more`."""
+        return cls(**{name: getattr(row, name) for name in cls.__struct_fields__ if name not in more}, **more)
 
 
 class Request(Part, frozen=True, kw_only=True):

@@ -1,16 +1,14 @@
 """The JSON Schema of learning documents, as the file beside this module has it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from analysis.anonymous.lines import DIALECT
 from reports.performance.learning.document import SCHEMA, LearningDocument
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
 FILE = Path(__file__).with_name("kaiku-learning-1.schema.json")
 """What is published; `python -m reports.performance.learning.json_schema` writes it again."""
 

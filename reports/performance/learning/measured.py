@@ -1,6 +1,6 @@
 """The measured parts of a learning document, from the row of a run and the facts it was judged from."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
 import numpy as np
 
@@ -25,23 +25,19 @@ IDLE_PERCENT = 1.0
 
 def performance_metrics(row: PerformanceRow, facts: JobFacts | None) -> PerformanceMetrics:
     """The numbers of the report; `facts` is None where the run was not analysed."""
-    return PerformanceMetrics(
+    return PerformanceMetrics.of(
+        row,
         gpu=_gpu(row, facts),
-        memory=MemoryMetrics(
-            peak_gpu_mem_gb=row.peak_gpu_mem_gb,
-            peak_gpu_mem_fraction=row.peak_gpu_mem_fraction,
-            host_peak_gb=row.host_peak_gb,
-            oom_kills=None if facts is None else _whole(_total(facts.hosts.oom_kills)),
+        memory=MemoryMetrics.of(
+            row, oom_kills=None if facts is None else _whole(_known(np.sum, facts.hosts.oom_kills))
         ),
-        host=HostMetrics(
+        host=HostMetrics.of(
+            row,
             cpu_utilization=None if facts is None else facts.busy_host_fraction,
-            busy_cores=row.busy_cores,
             pressure_cpu_fraction=None if facts is None else _share_of_run(facts.hosts.pressure_cpu_s, facts),
         ),
         io=_io(row, facts),
         energy=_energy(row, facts),
-        throughput_per_s=row.throughput_per_s,
-        throughput_unit=row.throughput_unit,
     )
 
 
@@ -82,15 +78,11 @@ def idle_fraction(row: PerformanceRow) -> float | None:
 
 def _gpu(row: PerformanceRow, facts: JobFacts | None) -> GpuMetrics:
     utils = facts.gpus.avg_util if facts is not None and facts.gpus.count else None
-    return GpuMetrics(
-        measured_gpus=row.measured_gpus,
-        coverage_fraction=row.coverage_fraction,
-        is_partial=row.is_partial,
+    return GpuMetrics.of(
+        row,
         avg_util_percent=row.avg_gpu_util_percent,
         lowest_util_percent=None if utils is None else float(np.min(utils)),
         highest_util_percent=None if utils is None else float(np.max(utils)),
-        effective_gpus=row.effective_gpus,
-        effective_gpus_fraction=row.effective_gpus_fraction,
         idle_fraction=idle_fraction(row),
         throttled_fraction=None if facts is None else _throttled(facts),
     )
@@ -98,8 +90,8 @@ def _gpu(row: PerformanceRow, facts: JobFacts | None) -> GpuMetrics:
 
 def _io(row: PerformanceRow, facts: JobFacts | None) -> IoMetrics:
     waits = None if facts is None else waits_of(facts)
-    return IoMetrics(
-        io_wait_fraction=row.io_wait_fraction,
+    return IoMetrics.of(
+        row,
         iowait_fraction=waits.iowait_fraction if waits else None,
         pressure_io_fraction=waits.io_pressure_fraction if waits else None,
     )
@@ -109,11 +101,11 @@ def _energy(row: PerformanceRow, facts: JobFacts | None) -> EnergyMetrics:
     if facts is None:
         return EnergyMetrics()
     gpus = facts.gpus
-    return EnergyMetrics(
-        gpu_energy_j=row.gpu_energy_j,
-        module_power_avg_w=_mean(gpus.power_avg_w),
-        module_power_peak_w=_highest(gpus.power_peak_w),
-        module_power_cap_w=_highest(gpus.power_cap_w),
+    return EnergyMetrics.of(
+        row,
+        module_power_avg_w=_known(np.mean, gpus.power_avg_w),
+        module_power_peak_w=_known(np.max, gpus.power_peak_w),
+        module_power_cap_w=_known(np.max, gpus.power_cap_w),
     )
 
 
@@ -127,23 +119,14 @@ def _throttled(facts: JobFacts) -> float | None:
 
 def _share_of_run(seconds: Floats, facts: JobFacts) -> float | None:
     """The mean of the nodes `(N,)` as a share of the run time, at most 1."""
-    mean_s = _mean(seconds)
+    mean_s = _known(np.mean, seconds)
     return None if mean_s is None or facts.elapsed_s <= 0 else min(mean_s / facts.elapsed_s, 1.0)
 
 
-def _mean(values: Floats) -> float | None:
+def _known(figure: Callable[[Floats], np.floating], values: Floats) -> float | None:
+    """A figure of the measured values; None where none is."""
     known = values[~np.isnan(values)]
-    return float(np.mean(known)) if known.size else None
-
-
-def _highest(values: Floats) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(np.max(known)) if known.size else None
-
-
-def _total(values: Floats) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(np.sum(known)) if known.size else None
+    return float(figure(known)) if known.size else None
 
 
 def _whole(value: float | None) -> int | None:

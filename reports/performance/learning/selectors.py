@@ -1,12 +1,10 @@
 """Reading runs as learning documents: whose runs they are decides the caller, with a queryset of `jobs.selectors`."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from django.db.models import QuerySet
@@ -22,13 +20,7 @@ from jobs.selectors import counted_senders, record_of
 from metrics.many_runs.selectors import figures_of_runs
 from reports.performance.judged_row import STORED, judged_row
 from reports.performance.learning.build import Known, learning_document
-from reports.performance.learning.document import (
-    Advice,
-    JudgedFinding,
-    LearningDocument,
-    MadePrediction,
-    Validated,
-)
+from reports.performance.learning.document import Advice, JudgedFinding, LearningDocument, MadePrediction, Validated
 from reports.performance.tables import batches
 
 RUNS_TOGETHER = 50
@@ -36,6 +28,8 @@ RUNS_TOGETHER = 50
 
 WORKS_KEPT, SCALED_RUNS_MAX = 256, 200
 """Of so many works the scaling is kept while their runs are read, each from its latest runs."""
+
+Told = TypeVar("Told", JudgedFinding, Advice)
 
 NOT_READ = ("efficiency__use_course", "efficiency__savings", "efficiency__not_measured")
 
@@ -58,7 +52,9 @@ def _known(runs: Sequence[Job], scaled: Callable[[str], Scaling]) -> Iterator[Kn
     measured = figures_of_runs({(run.cluster, run.job_id, run.attempt): counted_senders(run) for run in judged})
     # Read before the predictions: what is settled between the two is compared already.
     unsettled = works_to_settle({run.user_id for run in judged})
-    predictions, findings, advice = predictions_of(pks), _findings(pks), _advice(pks)
+    predictions = predictions_of(pks)
+    findings = _by_run(FindingRow.objects.all(), JudgedFinding, pks)
+    advice = _by_run(RecommendationRow.objects.all(), Advice, pks)
     for run in runs:
         record, facts = record_of(run), None
         if hasattr(run, "efficiency"):
@@ -85,19 +81,13 @@ def _stored(run: Job, path: str) -> Any:
     return value
 
 
-def _findings(job_pks: Sequence[int]) -> Mapping[int, list[JudgedFinding]]:
-    rows = FindingRow.objects.filter(efficiency__job__in=job_pks).order_by("efficiency", "position")
-    found: dict[int, list[JudgedFinding]] = defaultdict(list)
-    for pk, code, confidence in rows.values_list("efficiency__job", "code", "confidence"):
-        found[pk].append(JudgedFinding(code=code, confidence=confidence))
-    return found
-
-
-def _advice(job_pks: Sequence[int]) -> Mapping[int, list[Advice]]:
-    rows = RecommendationRow.objects.filter(efficiency__job__in=job_pks).order_by("efficiency", "position")
-    found: dict[int, list[Advice]] = defaultdict(list)
-    for pk, kind, basis, gpus in rows.values_list("efficiency__job", "kind", "basis", "recommended_gpus"):
-        found[pk].append(Advice(kind=kind, basis=basis, recommended_gpus=gpus))
+def _by_run(rows: QuerySet[Any], kind: type[Told], job_pks: Sequence[int]) -> Mapping[int, list[Told]]:
+    """What the judgements of these runs state, in their order."""
+    names = kind.__struct_fields__
+    found: dict[int, list[Told]] = defaultdict(list)
+    stated = rows.filter(efficiency__job__in=job_pks).order_by("efficiency", "position")
+    for pk, *values in stated.values_list("efficiency__job", *names):
+        found[pk].append(kind(**dict(zip(names, values, strict=True))))
     return found
 
 

@@ -1,7 +1,5 @@
 """Why a target of the automatic export takes nothing, in words for administrators."""
 
-from __future__ import annotations
-
 import errno
 import re
 from enum import Enum

@@ -1,7 +1,5 @@
 """Creating, renewing and removing webhooks, each with its entry in the audit log, which names no address."""
 
-from __future__ import annotations
-
 import secrets
 from datetime import datetime
 

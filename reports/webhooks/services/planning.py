@@ -1,13 +1,11 @@
 """Turning words that hold into deliveries of webhooks, one webhook at a time."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from functools import partial
 
 from django.db import transaction
 
-from jobs.failures.services import Work, attempt_each
+from jobs.work_queue.services import Work, attempt_each
 from reports.early.planning import EarlyMessage, plan_messages
 from reports.early.selectors import open_words
 from reports.models import Webhook, WebhookDelivery, WebhookWord

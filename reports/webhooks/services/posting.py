@@ -4,8 +4,6 @@ The rules of `education.services.asking`: a name is looked up once, every addres
 connection goes to one of exactly those. No database is used here, so several posts run at once in threads.
 """
 
-from __future__ import annotations
-
 import http.client
 import ssl
 from ipaddress import ip_address

@@ -1,12 +1,8 @@
-"""Sending the outbox of webhooks: claim, post in parallel, record each answer as it comes; each step is committed.
+"""Sending the outbox of webhooks (`jobs.work_queue.outbox`): post in parallel, record each answer as it comes.
 
-A worker that ends between posting and recording leaves the row so. It is posted once more when the lease is over, with
-the same number, so at most that one delivery repeats; a second such end gives up. One webhook gets one delivery at a
-time; after a failure it gets no other in the same round. One that does not answer occupies one place until its timeout,
-those of one owner at most two, so that the posts of others go on.
+One webhook gets one delivery at a time; after a failure it gets no other in the same round. One that does not answer
+occupies one place until its timeout, those of one owner at most two, so that the posts of others go on.
 """
-
-from __future__ import annotations
 
 import logging
 import time
@@ -19,22 +15,29 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from jobs.failures.services import is_of_the_database
+from jobs.tallies.services import add
+from jobs.work_queue.services import is_of_the_database
 from reports.early.planning import EarlySilence
 from reports.early.services.telling import sample_word, told_words
 from reports.early.told import dearest_first
 from reports.models import Webhook, WebhookDelivery
-from reports.retries import BACK_OFF, INTERRUPTIONS_MAX
 from reports.webhooks.rules import Answer
 from reports.webhooks.selectors import next_post, webhooks_to_try, words_of, working_webhooks
-from reports.webhooks.services.outcomes import give_up, held, put_off, record_answer, release_untold, suppress
+from reports.webhooks.services.outcomes import POSTS, record_answer, release_untold
 from reports.webhooks.services.posting import post
-from reports.webhooks.services.secrets import Unreadable, address_of, signing_secret
-from reports.webhooks.shapes import Post, Shape, body_of
-from reports.webhooks.signing import DELIVERY_HEADER, SIGNATURE_HEADER, signature
+from reports.webhooks.services.secrets import (
+    DELIVERY_HEADER,
+    SIGNATURE_HEADER,
+    Unreadable,
+    address_of,
+    signature,
+    signing_secret,
+)
+from reports.webhooks.shape import Shape
+from reports.webhooks.shapes import Post, body_of
 
 AT_ONCE, OF_OWNER_AT_ONCE, ROUND_S = 8, 2, 60.0
-NOT_WORKING, INTERRUPTED, ENDED = "switched_off_or_not_allowed", "interrupted_twice", "worker_ended"
+NOT_WORKING = "switched_off_or_not_allowed"
 
 log = logging.getLogger(__name__)
 
@@ -106,23 +109,10 @@ def claim_some(
         rows = webhooks_to_try(now).exclude(pk__in=without).exclude(owner__in=full)
         for webhook in rows.select_for_update(skip_locked=True, of=("self",))[:places]:
             delivery = next_post(webhook, now) if taken[webhook.owner_id] < OF_OWNER_AT_ONCE else None
-            if delivery is not None and _claim(delivery, now):
+            if delivery is not None and POSTS.claim(delivery, now):
                 taken[webhook.owner_id] += 1
                 claimed.append(delivery)
     return claimed
-
-
-def _claim(delivery: WebhookDelivery, now: datetime) -> bool:
-    delivery.interruptions += delivery.handed_at is not None
-    is_in_doubt = delivery.interruptions > INTERRUPTIONS_MAX
-    # Workers ended so often while they wrote it that the delivery is the likely cause.
-    if is_in_doubt or delivery.attempts > len(BACK_OFF):
-        give_up(delivery, INTERRUPTED if is_in_doubt else ENDED)
-        return False
-    delivery.state, delivery.claimed_at, delivery.handed_at = WebhookDelivery.State.SENDING, now, None
-    delivery.attempts += 1
-    delivery.save(update_fields=["state", "claimed_at", "handed_at", "attempts", "interruptions"])
-    return True
 
 
 def _ready(claimed: Sequence[WebhookDelivery], now: datetime) -> Iterator[Ready]:
@@ -131,7 +121,7 @@ def _ready(claimed: Sequence[WebhookDelivery], now: datetime) -> Iterator[Ready]
     for delivery in claimed:
         webhook = working.get(delivery.webhook_id)
         if webhook is None:
-            suppress(delivery, NOT_WORKING)
+            add(POSTS.suppress(delivery, NOT_WORKING))
             continue
         delivery.webhook = webhook
         try:
@@ -141,12 +131,11 @@ def _ready(claimed: Sequence[WebhookDelivery], now: datetime) -> Iterator[Ready]
                 raise
             # An error of ours in one body: it is tried again later, and the others are sent.
             log.exception("delivery %s could not be written", delivery.pk)
-            put_off(delivery, f"could not be written: {type(error).__name__}", now)
+            add(POSTS.put_off(delivery, f"could not be written: {type(error).__name__}", now))
             continue
         if made is None:
-            suppress(delivery, EarlySilence.OVER.value)
-        elif held(delivery).update(handed_at=now):
-            delivery.handed_at = now
+            add(POSTS.suppress(delivery, EarlySilence.OVER.value))
+        elif POSTS.hand_over(delivery, now):
             yield made
 
 

@@ -47,6 +47,14 @@ def test_epochs_that_may_be_off_by_one() -> None:
     assert (said("28.0"), said("27.0")) == (["limit_too_short"], [])
 
 
+def test_the_range_of_a_count_that_may_be_off_by_one_holds_both_counts() -> None:
+    run = steps(0.1, name="epoch", num_train_epochs="28")
+    found = word(running(*AT_WORK, logged=[run], limit_s=4 * HOUR_S), EarlyCode.LIMIT_TOO_SHORT)
+    # 12 of 28 epochs in two hours, at 6 an hour: 15 to 17 more take 2 h 30 min to 2 h 50 min.
+    assert found.evidence["needs_s_low"] == pytest.approx(4.5 * HOUR_S)
+    assert found.evidence["needs_s_high"] == pytest.approx(4 * HOUR_S + 50 * 60)
+
+
 @pytest.mark.parametrize(
     "run",
     [

@@ -30,12 +30,11 @@ from jobs.models import Job, Project, User
 from jobs.selectors import reach_of
 from jobs.services import record_job, share_job
 from metrics.services import record_node_summary
-from portal import expiry, tasks
+from portal import expiry
 from portal.environment import fraction
-from portal.management.commands import worker
-from tests.parts import missing
 from tests.payloads import gpu, job_record, node_payload
 from tests.roles import set_role
+from tests.steps import ran
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -145,14 +144,14 @@ def test_a_raised_flag_that_clears_can_be_raised_again_with_a_new_time_of_grace(
 def test_a_failing_person_does_not_stop_the_others(five, monkeypatch) -> None:
     for number in range(11, 16):
         run(number, 20.0, NOW - HOUR, user_id="bob", project_id="project_465000002")
-    broken, sums = User.objects.get(username="alice").pk, services.sums_of_user
+    broken, sums = User.objects.get(username="alice").pk, services.sums_of
 
-    def fails(user: int, period: object) -> object:
-        if user == broken:
+    def fails(period: object, **subject: int) -> object:
+        if subject.get("user") == broken:
             raise ValueError("broken")
-        return sums(user, period)
+        return sums(period, **subject)
 
-    monkeypatch.setattr(services, "sums_of_user", fails)
+    monkeypatch.setattr(services, "sums_of", fails)
     assert escalate(NOW) == 5
     assert list(Flag.objects.filter(kind="user").values_list("user__username", flat=True)) == ["bob"]
     monkeypatch.undo()
@@ -162,8 +161,6 @@ def test_a_failing_person_does_not_stop_the_others(five, monkeypatch) -> None:
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_two_sweeps_at_once_raise_once() -> None:
-    if connection.vendor != "postgresql":
-        missing("PostgreSQL")
     for number in range(1, 6):
         run(number, 20.0, NOW - number * HOUR)
     user, project = User.objects.get(username="alice").pk, Project.objects.get().pk
@@ -176,7 +173,7 @@ def test_two_sweeps_at_once_raise_once() -> None:
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=sweep) for _ in range(2)]
+    threads = [threading.Thread(target=sweep, daemon=True) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -279,12 +276,9 @@ def test_cleared_flags_are_deleted_after_their_time_and_open_ones_never(five) ->
     assert kinds() == ["user"]
 
 
-@pytest.mark.parametrize("sweep", [worker.raise_and_clear_flags, tasks.escalate], ids=["worker", "task"])
-def test_background_work_and_the_command_raise_flags(five, sweep, monkeypatch) -> None:
+def test_background_work_and_the_command_raise_flags(five, monkeypatch) -> None:
     monkeypatch.setattr(timezone, "now", lambda: NOW)
-    # The connection of a test is not the worker's to close.
-    monkeypatch.setattr(worker, "close_old_connections", lambda: None)
-    sweep()
+    assert ran("escalate") == 3
     assert len(kinds()) == 3
     printed = StringIO()
     call_command("escalate", stdout=printed)

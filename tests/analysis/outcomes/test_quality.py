@@ -9,10 +9,11 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from analysis.models import AdviceDue, AdviceMonth, AdviceOutcome
+from analysis.models import AdviceDue, AdviceOutcome, ClosedMonth
+from analysis.months.services import close_months
 from analysis.outcomes.quality import Given, RuleFigures, month_figures, rule_records
 from analysis.outcomes.selectors import closed_months
-from analysis.outcomes.services import close_months
+from analysis.outcomes.services import ADVICE
 from jobs.models import Job, User
 from jobs.services import record_job
 from tests.payloads import job_record
@@ -119,25 +120,25 @@ def october(db) -> None:
 
 
 def test_a_month_is_added_up_once_a_month_after_its_end_and_stays(october) -> None:
-    assert close_months(datetime(2026, 11, 30, tzinfo=UTC)) == 0, "31 days after the end are not over"
-    assert close_months(NOW) == 1
+    assert close_months(ADVICE, datetime(2026, 11, 30, tzinfo=UTC)) == 0, "31 days after the end are not over"
+    assert close_months(ADVICE, NOW) == 1
     (found,) = closed_months()
     assert (found[0], found[1][0].followed) == (date(2026, 10, 1), 5)
     AdviceOutcome.objects.all().delete()
-    assert close_months(NOW) == 0
+    assert close_months(ADVICE, NOW) == 0
     assert closed_months()[0][1][0].followed == 5
 
 
 def test_a_month_waits_until_the_works_of_an_update_were_looked_at(october) -> None:
     user = User.objects.first()
     AdviceDue.objects.create(user=user, work_key="x", noted_at=NOW - timedelta(hours=2))
-    assert close_months(NOW) == 0
+    assert close_months(ADVICE, NOW) == 0
     AdviceDue.objects.update(noted_at=NOW)
-    assert close_months(NOW) == 1
+    assert close_months(ADVICE, NOW) == 1
 
 
 def test_the_command_closes_months_of_advice(october) -> None:
     printed = StringIO()
     call_command("close_months", stdout=printed)
-    assert "of advice closed" in printed.getvalue()
-    assert AdviceMonth.objects.count() <= 1
+    assert "Monthly figures of the advice: " in printed.getvalue()
+    assert ClosedMonth.objects.filter(kind="advice").count() <= 1

@@ -12,9 +12,9 @@ from django.conf import settings
 from analysis.escalation.services import escalate
 from analysis.history.run_sums import ClassSums, RunSums
 from analysis.models import Flag, PersonDay, ProjectDay
-from analysis.policy.flags.selectors import are_of_enough_people, flag_list
 from analysis.policy.keys import user_key
 from analysis.policy.raised import FlagLine
+from analysis.policy.selectors import are_of_enough_people, flag_list
 from analysis.rollups.services import roll_up_due
 from jobs.models import Project, User
 from tests.analysis.escalation.test_flags import NOW, run

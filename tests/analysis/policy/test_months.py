@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
-from importlib import import_module
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.conf import settings
 
-from analysis.models import AdviceOutcome, Flag, JobEfficiency, PolicyMonth, PolicyRow, RollUpDue
+from analysis.models import AdviceOutcome, ClosedMonth, Flag, JobEfficiency, PolicyRow, RollUpDue
+from analysis.months.services import close_months
 from analysis.outcomes.services import settle_due
-from analysis.policy.figures import OF_FEW_JOBS
 from analysis.policy.keys import user_key
 from analysis.policy.selectors import lines_of, policy_months, rows_of, withheld_counts
-from analysis.policy.services import close_policy_months, remove_policy_rows
+from analysis.policy.services import POLICY, remove_policy_rows
 from analysis.rollups.services import note_all, roll_up_due
-from analysis.site.services import close_months
 from jobs.models import Job, Project, User
+from portal.months import SITE
 from tests.analysis.outcomes.test_settling import run as advised_run
 from tests.analysis.site.test_months import NOW, OCTOBER, run
 
@@ -43,8 +41,8 @@ def five_times(five) -> None:
 
 
 def close(now: datetime = NOW) -> int:
-    close_months(now)
-    return close_policy_months(now)
+    close_months(SITE, now)
+    return close_months(POLICY, now)
 
 
 def lines(kind: str = "") -> list[dict[str, Any]]:
@@ -73,13 +71,15 @@ def test_the_rows_of_a_month_by_hand(five) -> None:
 
 
 def test_it_waits_for_the_site_and_for_the_roll_ups(five) -> None:
-    assert close_policy_months(NOW) == 0, "the site has not closed the month"
-    close_months(NOW)
+    assert close_months(POLICY, NOW) == 0, "the site has not closed the month"
+    close_months(SITE, NOW)
     alice = User.objects.get(username="alice")
-    due = RollUpDue.objects.create(user=alice, project_id=JobEfficiency.objects.first().project_id, day=OCTOBER.date())
-    assert close_policy_months(NOW) == 0
+    due = RollUpDue.objects.create(
+        user=alice, project_id=JobEfficiency.objects.first().project_id, day=OCTOBER.date(), noted_at=NOW
+    )
+    assert close_months(POLICY, NOW) == 0
     due.delete()
-    assert (close_policy_months(NOW), close_policy_months(NOW)) == (1, 0)
+    assert (close_months(POLICY, NOW), close_months(POLICY, NOW)) == (1, 0)
 
 
 def test_what_arrives_or_leaves_later_changes_nothing(five) -> None:
@@ -254,7 +254,7 @@ def test_the_flag_of_a_project_is_withheld_where_few_people_are_in_its_window(
 def test_what_only_an_owner_reported_does_not_count(five) -> None:
     run(6, "frank")
     JobEfficiency.objects.filter(user__username="frank").update(is_told_by_owner=True)
-    note_all()
+    note_all(NOW)
     roll_up_due(100, NOW)
     close()
     assert len(lines("user")) == 5
@@ -266,24 +266,4 @@ def test_rows_go_with_the_runs_of_their_month_and_the_month_never_comes_again(fi
     assert list(remove_policy_rows(datetime(2026, 11, 1, tzinfo=NOW.tzinfo))) == [6]
     assert (policy_months(), PolicyRow.objects.count()) == ([], 0)
     assert close(NOW + timedelta(days=1)) == 0
-    assert PolicyMonth.objects.get().first_day == date(2026, 10, 1)
-
-
-def test_closed_months_lose_the_figures_of_few_jobs_when_a_site_upgrades(five) -> None:
-    close()
-    few = PolicyRow.objects.filter(kind="user").first()
-    project, *_ = PolicyRow.objects.filter(kind="project")
-    old = {name: value for name, value in few.figures.items() if name != "withheld_columns_reason"}
-    few.figures = old | {"efficiency_score": 75.0, "withheld_columns": []}
-    few.save()
-    many = PolicyRow.objects.create(month=few.month, kind="user", key="m", figures=few.figures | {"jobs": 5})
-    project.figures |= {"withheld_columns": ["flag"]}
-    del project.figures["withheld_columns_reason"]
-    project.save()
-    import_module("analysis.migrations.0025_withhold_figures_of_few_jobs").withhold(apps, None)
-    shown = {row["key"]: row for row in lines()}
-    assert (shown[few.key]["efficiency_score"], shown[few.key]["withheld_columns_reason"]) == (None, "few_jobs")
-    assert shown[few.key]["withheld_columns"] == list(OF_FEW_JOBS)
-    assert (shown[many.key]["efficiency_score"], shown[many.key]["withheld_columns_reason"]) == (75.0, None)
-    assert shown[project.key]["withheld_columns_reason"] == "group_rule"
-    assert shown[project.key]["gpu_hours"] == 40.0
+    assert ClosedMonth.objects.get(kind="policy").first_day == date(2026, 10, 1)

@@ -8,13 +8,12 @@ from functools import partial
 import pytest
 from django.core.management import call_command
 
-from analysis.models import AdviceMonth, PracticeMonth
+from analysis.models import ClosedMonth
 from analysis.practices.selectors import closed_months, shown_mistakes, shown_practices
 from jobs.expiry.services import forget_runs
 from jobs.models import Job
-from portal import tasks
-from portal.management.commands import worker
 from tests.analysis.practices.works import NOW, close, store_person
+from tests.steps import often_celery, often_local
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
@@ -39,10 +38,10 @@ def test_what_six_people_did_is_stored_once_and_stays_whoever_leaves() -> None:
     # Six of twelve works; each left 8 GPU-hours at 22 % unused: 6.24, in steps of 1.
     assert (day, found.works, found.of_works, found.people) == (date(2026, 9, 1), 6, 12, 6)
     assert found.unused_gpu_hours == 6.0
-    before = list(PracticeMonth.objects.values("first_day", "figures"))
+    before = list(ClosedMonth.objects.filter(kind="practices").values("first_day", "figures"))
     forget_runs(Job.objects.all())
     assert close() == 0
-    assert list(PracticeMonth.objects.values("first_day", "figures")) == before
+    assert list(ClosedMonth.objects.filter(kind="practices").values("first_day", "figures")) == before
     assert not any(word in str(before) for word in ("person", "project_", "gmx_md", "train_vit"))
 
 
@@ -76,8 +75,8 @@ def test_two_programs_are_told_apart_where_each_has_enough_people() -> None:
     assert {(row.program, row.followed) for row in gpus} == {("", 10), ("GROMACS", 5), ("CP2K", 5)}
 
 
-@pytest.mark.parametrize("sweep", [worker.sweep, tasks.follow_up, partial(call_command, "close_months", verbosity=0)])
+@pytest.mark.parametrize("sweep", [often_local, often_celery, partial(call_command, "close_months", verbosity=0)])
 def test_workers_and_the_command_close_the_months_of_practices(sweep, monkeypatch: pytest.MonkeyPatch) -> None:
-    AdviceMonth.objects.create(first_day=date(2026, 9, 1), figures=[], closed_at=NOW)
+    ClosedMonth.objects.create(kind="advice", first_day=date(2026, 9, 1), figures=[], closed_at=NOW)
     sweep()
-    assert PracticeMonth.objects.filter(first_day=date(2026, 9, 1)).exists()
+    assert ClosedMonth.objects.filter(kind="practices", first_day=date(2026, 9, 1)).exists()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from analysis.outcomes.services import close_months as close_months_of_advice
-from analysis.outcomes.services import settle_due
-from analysis.practices.services import close_months
+from analysis.months.services import close_months
+from analysis.outcomes.services import ADVICE, settle_due
+from analysis.practices.services import practice_months
 from analysis.services import analyse_job
 from jobs.models import Job
 from jobs.services import record_job
@@ -56,5 +56,5 @@ def store_person(number: int, start: datetime = SEPTEMBER, advised: str = "gmx_m
 def close(now: datetime = NOW) -> int:
     """Determine what became of the advice, then close what has ended."""
     settle_due(1000, now)
-    close_months_of_advice(now)
-    return close_months(now, program_titles)
+    close_months(ADVICE, now)
+    return close_months(practice_months(program_titles), now)

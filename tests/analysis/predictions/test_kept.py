@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from analysis.models import MethodRecord, Prediction, PredictionMonth
+from analysis.models import ClosedMonth, MethodRecord, Prediction
+from analysis.months.services import close_months
 from analysis.outcomes.services import settle_due
 from analysis.predictions.expected import Known
 from analysis.predictions.quantities import Method, Quantity, Source
@@ -20,10 +21,10 @@ from analysis.predictions.selectors import (
 )
 from analysis.predictions.services import (
     OPEN_MAX,
+    PREDICTIONS,
     Occasion,
     Place,
     Stated,
-    close_months,
     keep_records,
     record_asked,
     remove_predictions,
@@ -272,12 +273,12 @@ def test_a_month_is_closed_once_a_week_after_its_end_and_never_changes() -> None
     in_october = datetime(2026, 10, 20, 12, tzinfo=NOW.tzinfo)
     for user in people(5):
         answer(user, 2, 1, in_october)
-    assert close_months(datetime(2026, 11, 5, tzinfo=NOW.tzinfo)) == 0
-    assert close_months(NOW) == 1
-    (month,) = PredictionMonth.objects.all()
+    assert close_months(PREDICTIONS, datetime(2026, 11, 5, tzinfo=NOW.tzinfo)) == 0
+    assert close_months(PREDICTIONS, NOW) == 1
+    (month,) = ClosedMonth.objects.filter(kind="predictions")
     # Ten: five took 110 s instead of 100, five 240 s; within 20 % five, inside five.
     (figures,) = month.figures
     assert (figures["answered"], figures["within_20"], figures["inside"], figures["promised_percent"]) == (10, 5, 5, 80)
     Prediction.objects.all().delete()
-    assert close_months(NOW + timedelta(days=1)) == 0
-    assert PredictionMonth.objects.get().figures == month.figures
+    assert close_months(PREDICTIONS, NOW + timedelta(days=1)) == 0
+    assert ClosedMonth.objects.get(kind="predictions").figures == month.figures

@@ -7,12 +7,10 @@ import math
 import pytest
 
 from analysis.scaling import scaling
-from tests.analysis.progress import more_situations, situations
+from cases.progress.library import ScalingGroup, scaling_groups, situations
 from tests.analysis.progress.judging import KINDS, tallies
-from tests.analysis.progress.scaling_groups import GROUPS, ScalingGroup
 from tests.analysis.works.cases import run
 
-BOTH = (*situations.CASES, *more_situations.CASES)
 LIMIT = 0.95
 
 AT_THE_LIMIT = {"all_ended_at_the_limit", "steps_equal_and_batch_unknown"}
@@ -21,7 +19,7 @@ AT_THE_LIMIT = {"all_ended_at_the_limit", "steps_equal_and_batch_unknown"}
 
 @pytest.fixture(scope="module")
 def found():
-    return tallies(BOTH)
+    return tallies(situations())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -40,7 +38,7 @@ def runs_of(group: ScalingGroup):
         yield run(gpus, elapsed_s, state, number=number, throughput_unit=unit, throughput_per_s=per_s)
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
+@pytest.mark.parametrize("group", tuple(scaling_groups()), ids=lambda group: group.name)
 def test_throughput_shows_how_a_work_scales_where_it_is_known(group: ScalingGroup) -> None:
     scaled = scaling(list(runs_of(group)))
     if group.measured is not None:

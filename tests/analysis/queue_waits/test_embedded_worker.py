@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from threading import Event
 from types import SimpleNamespace
@@ -14,6 +15,8 @@ from django.utils import timezone
 from analysis.models import WaitRange
 from analysis.queue_waits import services
 from portal.management.commands import worker
+from portal.steps import all_steps
+from portal.steps.step import all_due
 from tests.analysis.queue_waits.test_stored import store_runs
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,7 +24,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 HOUR_S = 3600.0
 UNTIL_S = 50 * HOUR_S
 PAUSE_S = 2700.0
-OTHERS = ("deliver", "check_links", "expire", "raise_and_clear_flags", "sweep")
 
 
 class Clock:
@@ -45,8 +47,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=made.monotonic))
     monkeypatch.setattr(worker, "wait", made.wait)
     monkeypatch.setattr(worker, "keep_saying", lambda kind: None)
-    for name in OTHERS:
-        monkeypatch.setattr(worker, name, lambda: 0)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     yield made
     for number, handler in handlers.items():
@@ -67,7 +67,8 @@ def test_the_embedded_worker_keeps_ranges_once_a_day_also_after_one_that_failed(
             raise RuntimeError("the second")
         return services.keep_ranges(now)
 
-    monkeypatch.setattr(worker, "keep_ranges", keep_ranges)
+    (step,) = [step for step in all_steps.STEPS if step.name == "backtest_waits"]
+    monkeypatch.setattr(all_steps, "STEPS", [replace(step, run=all_due(keep_ranges))])
     worker.Command().handle(seconds=PAUSE_S)
     # At the start and after each day: 32 rounds of 45 minutes. Ranges of the whole cluster and of its one partition
     # are there after the first, and still after the one that failed.

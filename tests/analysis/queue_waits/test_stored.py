@@ -20,7 +20,7 @@ from analysis.queue_waits.rule import Alike
 from analysis.queue_waits.selectors import smaller_request, wait_estimate
 from analysis.queue_waits.services import keep_ranges
 from jobs.models import Job, Project, User
-from portal.tasks import backtest_waits
+from tests.steps import ran
 
 CEDAR = "tests/samples/waits/cedar.csv"
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -128,7 +128,7 @@ def test_the_next_backtest_replaces_the_ranges_of_its_cluster() -> None:
         jobs=40,
         made_at=now - timedelta(days=1),
     )
-    backtest_waits()
+    assert ran("backtest_waits") == 2
     keep_ranges(now + HOUR)
     rows = WaitRange.objects.order_by("partition")
     assert [str(row) for row in rows] == ["waits of lumi", "waits of lumi/small-g"]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from importlib import import_module
 from io import StringIO
 from zoneinfo import ZoneInfo
 
 import pytest
-from django.apps import apps
 from django.core.management import call_command
 from django.db.models import F
 
@@ -22,9 +20,8 @@ from analysis.services import analyse_job
 from jobs.models import Job, Project, User
 from jobs.services import record_job
 from metrics.services import record_node_summary
-from portal import tasks
-from portal.management.commands import worker
 from tests.payloads import gpu, job_record, node_payload
+from tests.steps import often_celery, often_local
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 YEAR = Period(NOW - timedelta(days=365), NOW)
@@ -165,7 +162,9 @@ def test_expired_runs_stay_in_the_sums(runs, settings) -> None:
     settings.RUN_DAYS = 5
     bob = User.objects.get(username="bob")
     JobEfficiency.objects.filter(user=bob).delete()
-    RollUpDue.objects.create(user=bob, project=Project.objects.get(), day=(NOW - timedelta(days=7)).date())
+    RollUpDue.objects.create(
+        user=bob, project=Project.objects.get(), day=(NOW - timedelta(days=7)).date(), noted_at=NOW
+    )
     assert roll_up() == 1
     assert whole(Part(user=bob.pk)).jobs == 1
     assert not RollUpDue.objects.exists()
@@ -197,11 +196,9 @@ def test_a_failing_project_does_not_stop_the_others(runs, monkeypatch) -> None:
     assert roll_up_due(100, NOW + timedelta(hours=1)) == 2
 
 
-@pytest.mark.parametrize("sweep", [worker.sweep, tasks.follow_up], ids=["worker", "task"])
-def test_background_work_rolls_up(runs, sweep, monkeypatch) -> None:
-    # The connection of a test is not the worker's to close.
-    monkeypatch.setattr(worker, "close_old_connections", lambda: None)
-    sweep()
+@pytest.mark.parametrize("round_of_steps", [often_local, often_celery], ids=["worker", "task"])
+def test_background_work_rolls_up(runs, round_of_steps) -> None:
+    round_of_steps()
     assert not RollUpDue.objects.exists()
     assert PersonDay.objects.count() == 2
 
@@ -213,7 +210,7 @@ def test_the_command_adds_up_every_day_again(runs) -> None:
     call_command("roll_up", "--all", stdout=printed)
     assert printed.getvalue() == "2 days of projects added up\n"
     assert whole(alice()).jobs == 2
-    assert note_all() == 2
+    assert note_all(NOW) == 2
 
 
 def test_an_ambiguous_hour_belongs_to_its_day() -> None:
@@ -250,27 +247,3 @@ def test_a_run_that_ended_too_early_for_a_class_counts_in_none(
         assert {name: row.jobs for name, row in seen.classes.items()} == {counted: 1}
         hours = 4 * run_time_s / 3600
         assert (seen.jobs, seen.gpu_hours, seen.use) == (1, pytest.approx(hours), {80: 1}), "its hours count as ever"
-
-
-def test_days_with_early_ends_are_summed_again_once_the_rule_holds(runs) -> None:
-    roll_up()
-    assert not RollUpDue.objects.exists()
-    JobEfficiency.objects.filter(job__job_id=2).update(ended_early=True)
-    Job.objects.filter(job_id=2).update(state="FAILED")
-    assert whole(alice()).classes["EFFICIENT"].jobs == 1, "as it was stored"
-    migration = import_module("analysis.migrations.0023_sum_again_what_ended_early")
-    migration.note_days(apps, None)
-    assert [due.day for due in RollUpDue.objects.all()] == [NOW.date()]
-    assert {name: row.jobs for name, row in whole(alice()).classes.items()} == {"INEFFICIENT": 1, "UNKNOWN": 1}
-
-
-def test_the_migration_has_the_days_with_known_energy_rolled_up_again(runs) -> None:
-    roll_up()
-    JobEfficiency.objects.filter(job__job_id=3).update(energy_j=7.2e6)
-    assert whole(project()).energy_j == 0.0, "as it was stored"
-    import_module("analysis.migrations.0041_sum_the_energy_of_days").note_days(apps, None)
-    assert [due.day for due in RollUpDue.objects.all()] == [(NOW - timedelta(days=7)).date()]
-    # One of three runs of 8 GPU-hours.
-    assert (whole(project()).energy_j, whole(project()).energy_gpu_hours) == (7.2e6, pytest.approx(8.0))
-    roll_up()
-    assert whole(project()).energy_j == 7.2e6

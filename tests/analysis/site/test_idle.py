@@ -11,21 +11,22 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from analysis.models import IdleHold, JobEfficiency, SweepMark
+from analysis.models import IdleHold, JobEfficiency
+from analysis.months.services import close_months
 from analysis.rollups.services import roll_up_due
 from analysis.services import analyse_job
 from analysis.site import suppression
 from analysis.site.idle import IDLE, IdleHours, IdleSums
 from analysis.site.selectors import closed_months
-from analysis.site.services import close_months
 from analysis.site.suppression import Runs, Withheld, runs_of, step_of, suppress
 from analysis.waiting import services as waiting
-from analysis.waiting.selectors import BEGAN, CHECK, CLOSES_ANYWAY
+from analysis.waiting.selectors import CHECK, CLOSES_ANYWAY
 from analysis.waiting.services import check_waits
-from jobs.failures.selectors import TRIES_MAX
 from jobs.models import Job, WorkFailure
 from jobs.services import record_job
+from jobs.work_queue.selectors import TRIES_MAX
 from metrics.services import record_node_summary
+from portal.months import SITE
 from tests.analysis.site import attacker
 from tests.analysis.site.test_suppression import breaches
 from tests.payloads import gpu, job_record, node_payload
@@ -174,42 +175,28 @@ def idle() -> IdleHours | None:
 
 def test_a_month_has_what_others_waited_for(five) -> None:
     check_waits(100, timezone.now())
-    close_months(NOW)
+    close_months(SITE, NOW)
     # 5 runs with 4 of 8 GPU-hours idle: 20. Others waited for 2 of 4 GPUs in one of two hours: 5, and 15 not. The
     # largest has 4: the step is 1.
     assert idle() == IdleHours("", 5.0, 15.0, 1.0)
 
 
 def test_nothing_is_stated_of_a_month_whose_checks_are_due(five) -> None:
-    close_months(NOW)
+    close_months(SITE, NOW)
     assert idle() is None
-
-
-def test_nothing_is_stated_of_a_month_with_judgements_from_before_the_update(five) -> None:
-    check_waits(100, timezone.now())
-    SweepMark.objects.create(name=BEGAN, at=OCTOBER + 3 * HOUR)
-    close_months(NOW)
-    assert idle() is None
-
-
-def test_older_judgements_of_other_months_do_not_matter(five) -> None:
-    check_waits(100, timezone.now())
-    SweepMark.objects.create(name=BEGAN, at=OCTOBER + HOUR)
-    close_months(NOW)
-    assert idle() == IdleHours("", 5.0, 15.0, 1.0)
 
 
 def test_what_changes_after_the_month_was_closed_changes_nothing(five) -> None:
     check_waits(100, timezone.now())
-    close_months(NOW)
+    close_months(SITE, NOW)
     IdleHold.objects.all().delete()
     JobEfficiency.objects.filter(user__username="alice").delete()
-    close_months(NOW + timedelta(days=1))
+    close_months(SITE, NOW + timedelta(days=1))
     assert idle() == IdleHours("", 5.0, 15.0, 1.0)
 
 
 def test_a_stored_month_from_before_the_update_has_none(five) -> None:
-    close_months(NOW)
+    close_months(SITE, NOW)
     (month,) = closed_months()
     assert (month.first_day, month.figures.idle) == (date(2026, 10, 1), None)
 
@@ -242,9 +229,9 @@ def test_a_check_that_always_fails_hides_nothing_of_the_others(five, monkeypatch
     check_waits(100, NOW)
     for tries in range(1, TRIES_MAX):
         assert WorkFailure.objects.get(kind=CHECK).tries == tries
-        assert close_months(NOW + tries * 3 * HOUR - HOUR) == 0, "it is tried again first"
+        assert close_months(SITE, NOW + tries * 3 * HOUR - HOUR) == 0, "it is tried again first"
         check_waits(100, NOW + tries * 3 * HOUR)
-    assert close_months(NOW + (TRIES_MAX - 1) * 3 * HOUR) == 1
+    assert close_months(SITE, NOW + (TRIES_MAX - 1) * 3 * HOUR) == 1
     # Those of the five others; the 4 hours of the sixth are in neither sum.
     assert idle() == IdleHours("", 5.0, 15.0, 1.0)
 
@@ -252,16 +239,16 @@ def test_a_check_that_always_fails_hides_nothing_of_the_others(five, monkeypatch
 def test_a_month_waits_for_a_check_that_is_due_again(five) -> None:
     check_waits(100, timezone.now())
     IdleHold.objects.filter(user__username="alice").update(check_at=NOW)
-    assert close_months(NOW) == 0
+    assert close_months(SITE, NOW) == 0
     IdleHold.objects.filter(user__username="alice").update(check_at=NOW + HOUR)
-    assert close_months(NOW) == 1
+    assert close_months(SITE, NOW) == 1
 
 
 def test_a_month_does_not_wait_longer_than_three_days(five) -> None:
     check_waits(100, timezone.now())
     IdleHold.objects.filter(user__username="alice").update(check_at=NOW)
-    assert close_months(NOW + CLOSES_ANYWAY - HOUR) == 0
-    assert close_months(NOW + CLOSES_ANYWAY) == 1
+    assert close_months(SITE, NOW + CLOSES_ANYWAY - HOUR) == 0
+    assert close_months(SITE, NOW + CLOSES_ANYWAY) == 1
     assert idle() is None, "a check is due"
 
 

@@ -9,17 +9,20 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from analysis.models import IdleHold, JobEfficiency, SiteMonth
+from analysis.models import ClosedMonth, IdleHold, JobEfficiency
+from analysis.months.selectors import months_to_close
+from analysis.months.services import close_months
 from analysis.rollups.services import roll_up_due
 from analysis.services import analyse_job
 from analysis.site.figures import Cell, SiteRun, groups_of, parts_of
-from analysis.site.selectors import closed_months, months_to_close
-from analysis.site.services import close_months
+from analysis.site.selectors import closed_months
+from analysis.site.services import site_months
 from jobs.models import Job
 from jobs.services import record_job
 from metrics.services import record_node_summary
-from portal.management.commands import worker
+from portal.months import SITE
 from tests.payloads import gpu, job_record, node_payload
+from tests.steps import often_local
 
 OCTOBER = datetime(2026, 10, 15, 12, 0, tzinfo=UTC)
 NOW = datetime(2026, 11, 8, 0, 30, tzinfo=UTC)
@@ -47,38 +50,38 @@ def total() -> Cell:
 
 
 def test_a_month_is_closed_seven_days_after_its_end(five) -> None:
-    assert close_months(NOW - HOUR) == 0
-    assert months_to_close(NOW) == [date(2026, 10, 1)]
-    assert close_months(NOW) == 1
+    assert close_months(SITE, NOW - HOUR) == 0
+    assert months_to_close(SITE, NOW) == [date(2026, 10, 1)]
+    assert close_months(SITE, NOW) == 1
     # 5 runs of 8 GPU-hours at 75 %: 40, 30 and 10; the step is 2.
     assert total() == Cell("", "", 40.0, 30.0, 10.0)
     (month,) = closed_months()
     assert month.figures.tables["partition"] == [Cell("small-g", "", 40.0, 30.0, 10.0)]
     assert month.figures.tables["size"] == [Cell("8", "", 40.0, 30.0, 10.0)]
-    assert close_months(NOW + HOUR) == 0
+    assert close_months(SITE, NOW + HOUR) == 0
 
 
 def test_a_month_of_four_people_is_withheld_after_a_month_of_five(five) -> None:
     for number, user in enumerate(("alice", "bob", "carol", "dave"), start=11):
         run(number, user, ended=OCTOBER + timedelta(days=31))
-    assert close_months(NOW + timedelta(days=31)) == 2
+    assert close_months(SITE, NOW + timedelta(days=31)) == 2
     october, november = (month.figures for month in closed_months())
     assert october.total.allocated == 40.0
     assert (november.total, november.tables) == (Cell("", "few_people"), {})
 
 
 def test_what_arrives_or_leaves_later_changes_nothing(five) -> None:
-    close_months(NOW)
-    before = SiteMonth.objects.values_list("figures", "closed_at").get()
+    close_months(SITE, NOW)
+    before = ClosedMonth.objects.filter(kind="site").values_list("figures", "closed_at").get()
     run(6, "frank", util=10.0)
     JobEfficiency.objects.filter(user__username="alice").delete()
-    close_months(NOW + timedelta(days=1))
-    assert SiteMonth.objects.values_list("figures", "closed_at").get() == before
+    close_months(SITE, NOW + timedelta(days=1))
+    assert ClosedMonth.objects.filter(kind="site").values_list("figures", "closed_at").get() == before
 
 
 def test_one_persons_partition_is_withheld_with_everything_that_reveals_it(five) -> None:
     run(6, "frank", partition="dev-g")
-    close_months(NOW)
+    close_months(SITE, NOW)
     (month,) = closed_months()
     assert total().allocated == 48.0
     assert month.figures.tables["partition"] == [Cell("dev-g", "few_people"), Cell("small-g", "other_group")]
@@ -89,14 +92,14 @@ def test_what_only_an_owner_reported_short_runs_and_runs_of_other_months_do_not_
     run(6, "frank")
     run(7, "grace", ended=datetime(2026, 11, 1, 1, 0, tzinfo=UTC))
     run(8, "heidi", state="NODE_FAIL")
-    close_months(NOW)
+    close_months(SITE, NOW)
     assert total().allocated == 40.0, "bob, carol, dave, erin, frank"
 
 
 def test_a_month_that_is_being_judged_waits_unless_it_is_closed_by_hand(five) -> None:
     JobEfficiency.objects.update(analysed_at=NOW - HOUR)
-    assert close_months(NOW) == 0
-    assert close_months(NOW, timedelta(0)) == 1
+    assert close_months(SITE, NOW) == 0
+    assert close_months(site_months(timedelta(0)), NOW) == 1
 
 
 @pytest.mark.django_db(transaction=True)
@@ -104,9 +107,9 @@ def test_the_command_and_the_worker_close_months(five) -> None:
     printed = StringIO()
     call_command("close_months", "--at-once", stdout=printed)
     assert printed.getvalue().splitlines()[0] == "1 month closed"
-    SiteMonth.objects.all().delete()
-    worker.sweep()
-    assert SiteMonth.objects.count() == 1
+    ClosedMonth.objects.all().delete()
+    often_local()
+    assert ClosedMonth.objects.filter(kind="site").count() == 1
 
 
 def test_the_command_says_why_a_month_is_not_closed(five) -> None:
@@ -120,7 +123,10 @@ def test_the_command_says_why_a_month_is_not_closed(five) -> None:
     why = "2026-10 is not closed: jobs of it were judged within the last day: --at-once closes it.\n"
     assert said() == ("0 months closed", why)
     assert said("--at-once") == ("1 month closed", "")
-    assert said() == ("0 months closed", "Every month with jobs that ended more than 7 days ago is closed.\n")
+    assert said() == (
+        "0 months closed",
+        "Every month with jobs that ended more than 7 days ago is closed.\n",
+    )
 
 
 def test_a_science_field_of_the_directory_is_a_table_of_the_month(five, tmp_path) -> None:
@@ -132,7 +138,7 @@ def test_a_science_field_of_the_directory_is_a_table_of_the_month(five, tmp_path
     rows = [f"{user},project_2,\n" for user in people]
     file.write_text("".join(["username,project,science_field\n", *rows, ",project_2,Physics\n"]))
     call_command("import_projects", str(file), stdout=StringIO())
-    close_months(NOW)
+    close_months(SITE, NOW)
     (month,) = closed_months()
     # 8 GPU-hours of each run at 75 %; without a field are project_2's five and frank's.
     assert month.figures.tables["science_field"] == [
@@ -142,7 +148,7 @@ def test_a_science_field_of_the_directory_is_a_table_of_the_month(five, tmp_path
 
 
 def test_without_science_fields_there_is_no_table_of_them(five) -> None:
-    close_months(NOW)
+    close_months(SITE, NOW)
     (month,) = closed_months()
     assert "science_field" not in month.figures.tables
     assert len(month.figures.tables) == 5
@@ -150,7 +156,7 @@ def test_without_science_fields_there_is_no_table_of_them(five) -> None:
 
 def test_the_hours_of_the_week_of_a_month_are_stored_with_it(five) -> None:
     """Thursday 15 October, 10:00 to 12:00; October 2026 has five Thursdays."""
-    close_months(NOW)
+    close_months(SITE, NOW)
     (month,) = closed_months()
     week = month.figures.week
     assert week is not None
@@ -163,8 +169,8 @@ def test_the_hours_of_the_week_of_a_month_are_stored_with_it(five) -> None:
 
 
 def test_a_month_that_was_closed_without_hours_of_the_week_is_still_read(five) -> None:
-    close_months(NOW)
-    row = SiteMonth.objects.get()
+    close_months(SITE, NOW)
+    row = ClosedMonth.objects.get(kind="site")
     del row.figures["week"]
     row.save()
     (month,) = closed_months()

@@ -42,7 +42,9 @@ def test_nothing_is_common_of_one_failed_run_of_unknown_values_or_without_comple
     assert failures([failed, run(8, 3600)]).traits == ()
     assert [trait.name for trait in failures([failed, failed, run(8, 3600)]).traits] == ["gpus"]
     assert failures([failed, failed]).traits == ()
-    assert failures([failed, run(None, 100, "FAILED"), run(8, 3600)]).traits == ()
+    unknown = run(None, 100, "FAILED")
+    assert failures([failed, unknown, run(8, 3600)]).traits == ()
+    assert failures([unknown, unknown, run(8, 3600)]).traits == ()
 
 
 def test_findings_of_at_least_half_of_the_judged_failed_runs_are_named_each_run_once() -> None:

@@ -13,9 +13,7 @@ from jobs.accounts.services import (
     change_account,
     end_membership,
     give_role,
-    revoke_api_token,
     save_membership,
-    store_api_token,
     take_role,
 )
 from jobs.audit.services import (
@@ -30,10 +28,10 @@ from jobs.audit.services import (
     remove_entries,
 )
 from jobs.directory import Directory
-from jobs.failures.services import Work, attempt_by_hand
-from jobs.models import AuditEntry, Grant, Job, Membership, Project, User, WorkFailure
+from jobs.models import AuditEntry, Grant, Job, Membership, Project, Token, User, WorkFailure
 from jobs.services import end_sessions, end_shares, record_directory, record_job, record_sign_in, share_job
-from tests.parts import missing
+from jobs.tokens.services import issue_token, revoke_token
+from jobs.work_queue.services import Work, attempt_by_hand
 from tests.payloads import job_record
 
 pytestmark = pytest.mark.django_db
@@ -149,11 +147,12 @@ def test_memberships_by_hand(alice: User, grace: User) -> None:
 
 def test_personal_tokens_made_and_revoked_once(alice: User, grace: User) -> None:
     now = timezone.now()
-    columns = {"kind": "read", "expires_at": now + timedelta(days=30), "now": now}
-    mine, other = (store_api_token(alice, name=name, digest=name, **columns) for name in ("mine", "other"))
-    revoke_api_token(mine, now)
-    revoke_api_token(mine, now)
-    revoke_api_token(other, now, by=by_person(grace))
+    for name in ("mine", "other"):
+        issue_token(alice, name=name, days=30, now=now)
+    mine, other = Token.objects.order_by("pk")
+    revoke_token(mine, now, by_person(alice))
+    revoke_token(mine, now, by_person(alice))
+    revoke_token(other, now, by_person(grace))
     until = f"Reads what you see here, until {now + timedelta(days=30):%Y-%m-%d}"
     assert entries() == [
         ("alice", "token_made", "mine of alice", until),
@@ -165,14 +164,13 @@ def test_personal_tokens_made_and_revoked_once(alice: User, grace: User) -> None
 
 def test_an_expired_token_gives_its_name_to_a_new_one_and_a_valid_one_does_not(alice: User) -> None:
     now = timezone.now()
-    columns = {"name": "feed", "kind": "feed", "expires_at": now + timedelta(days=1)}
-    old = store_api_token(alice, digest="old", now=now, **columns)
-    with pytest.raises(IntegrityError):
-        store_api_token(alice, digest="second", now=now + timedelta(hours=23), **columns)
+    columns = {"name": "feed", "kind": "feed", "days": 1}
+    issue_token(alice, now=now, **columns)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        issue_token(alice, now=now + timedelta(hours=23), **columns)
     later = now + timedelta(days=1)
-    new = store_api_token(alice, digest="new", now=later, **columns | {"expires_at": later + timedelta(days=1)})
-    old.refresh_from_db()
-    assert (old.revoked_at, new.revoked_at) == (later, None)
+    issue_token(alice, now=later, **columns)
+    assert list(Token.objects.order_by("pk").values_list("revoked_at", flat=True)) == [later, None]
     assert [action for _, action, *_ in entries()] == ["token_made", "token_revoked", "token_made"]
 
 
@@ -276,11 +274,6 @@ def test_the_expiry_removes_what_is_older_and_nothing_else(monkeypatch) -> None:
 @pytest.mark.postgresql
 class TestTheTrigger:
     """Against the table itself, past what Python refuses."""
-
-    @pytest.fixture(autouse=True)
-    def parts(self) -> None:
-        if connection.vendor != "postgresql":
-            missing("PostgreSQL")
 
     def refused(self, sql: str, before: str | None = None) -> None:
         """Refused, also where the transaction lets entries from before an instant be removed."""

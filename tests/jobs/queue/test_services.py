@@ -20,9 +20,9 @@ from jobs.queue.services import note_failure, read_queue, read_queues, remove_ol
 from jobs.queue.squeue import queue_of
 from jobs.selectors import reach_of
 from jobs.slurm_client import SlurmClientError
-from jobs.tasks import read_queue as task
 from portal.expiry import expire
 from tests.jobs.queue.listing import pending, row, sample
+from tests.steps import ran
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 
@@ -85,8 +85,6 @@ def test_the_same_queue_again_writes_no_job() -> None:
 
 @pytest.mark.postgresql
 def test_a_large_queue_costs_as_many_statements_as_a_small_one() -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("the embedded database takes fewer values in one statement")
 
     def statements(count: int, at: datetime) -> int:
         with CaptureQueriesContext(connection) as queries:
@@ -129,8 +127,6 @@ def test_rows_that_were_left_out_are_counted() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_two_readings_at_once_end_as_the_later_one() -> None:
     """Each of eight threads stores the same hundred jobs and one of its own, listed a second after the one before."""
-    if connection.vendor != "postgresql":
-        pytest.skip("the embedded database has one writer at a time")
 
     def read(number: int) -> None:
         text = "".join(row(JobID=str(job_id)) for job_id in range(1, 101)) + pending(JobID=str(1000 + number))
@@ -193,7 +189,7 @@ def test_every_configured_queue_is_read_although_one_fails(tmp_path, monkeypatch
     assert read_queues(settings.QUEUE_CLUSTERS, timezone.now()) == 1
     read = dict(QueueReading.objects.values_list("cluster", "error"))
     assert read == {"broken": "squeue ended with status 1: no message", "lumi": ""}
-    task()
+    assert ran("read_queue") == 1
     assert QueuedJob.objects.get().cluster == "lumi"
 
 

@@ -79,8 +79,6 @@ def test_runs_that_ended_long_ago_or_have_no_end_say_nothing_of_how_late_this_si
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_nothing_is_lost_where_many_count_at_once() -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("the embedded database has one writer at a time")
 
     def count(who: int) -> None:
         for number in range(50):

@@ -10,19 +10,19 @@ from django.utils import timezone
 
 from jobs.accounts.services import ADMINISTRATION, give_role
 from jobs.audit.services import by_command
-from jobs.models import ApiToken, AuditEntry, Grant, Membership, Project, User, WorkFailure
+from jobs.models import AuditEntry, Grant, Membership, Project, Token, User, WorkFailure
 from jobs.services import replace_grants
-from metrics.models import CollectorToken
-from metrics.selectors import collector_token
-from metrics.services import create_collector_token
-from portal.sign_in.personal_tokens import issue_token
+from jobs.tokens.selectors import valid_token
+from jobs.tokens.services import issue_token
 from tests.portal.conftest import carry_session
 from tests.roles import has_role
+from tests.tokens import create_collector_token
 
 pytestmark = pytest.mark.django_db
 
 BY_TEST = by_command("test")
 USERS, GRANTS, MEMBERSHIPS = "/admin/jobs/user/", "/admin/jobs/grant/", "/admin/jobs/membership/"
+TOKENS = "/admin/jobs/token/"
 
 
 @pytest.fixture
@@ -62,13 +62,10 @@ def test_no_page_shows_a_password_a_digest_or_a_secret(cast) -> None:
     grace = cast("grace")
     secret = create_collector_token("nodes", "lumi")
     personal = issue_token(user("alice"), name="n", days=30, now=timezone.now())
-    digests = [CollectorToken.objects.get().digest, ApiToken.objects.get().digest]
+    digests = Token.objects.values_list("digest", flat=True)
+    assert len(digests) == 2
     pages = [f"{USERS}{user('alice').pk}/change/", USERS]
-    pages += [f"/admin/jobs/apitoken/{ApiToken.objects.get().pk}/change/", "/admin/jobs/apitoken/"]
-    pages += [
-        f"/admin/metrics/collectortoken/{CollectorToken.objects.get().pk}/change/",
-        "/admin/metrics/collectortoken/",
-    ]
+    pages += [TOKENS, *(f"{TOKENS}{pk}/change/" for pk in Token.objects.values_list("pk", flat=True))]
     for path in pages:
         answer = grace.get(path)
         assert answer.status_code == 200, path
@@ -204,16 +201,17 @@ def test_tokens_of_collectors_and_of_people_are_revoked(grace) -> None:
         create_collector_token("nodes", "lumi"),
         issue_token(user("alice"), name="n", days=30, now=timezone.now()),
     )
-    for path, token in (
-        ("metrics/collectortoken", CollectorToken.objects.get()),
-        ("jobs/apitoken", ApiToken.objects.get()),
-    ):
-        grace.post(f"/admin/{path}/", {"action": "revoke", "_selected_action": [token.pk]})
-    assert collector_token(collectors) is None
+    for token in Token.objects.order_by("kind"):
+        grace.post(TOKENS, {"action": "revoke", "_selected_action": [token.pk]})
+    assert valid_token(collectors, ["collector"], timezone.now()) is None
     assert Client(headers={"Authorization": f"Bearer {person}"}).get("/api/v1/jobs/").status_code == 401
-    assert logged() == [("alice", "n of alice"), ("grace", "nodes"), ("grace", "n of alice")]
-    revoked_at = ApiToken.objects.get().revoked_at
-    assert timezone.now() - revoked_at < timedelta(minutes=1)
+    made, revoked = logged()[:2], logged()[2:]
+    assert (made, revoked) == (
+        [("manage.py create_token", "nodes"), ("alice", "n of alice")],
+        [("grace", "nodes"), ("grace", "n of alice")],
+    )
+    for revoked_at in Token.objects.values_list("revoked_at", flat=True):
+        assert timezone.now() - revoked_at < timedelta(minutes=1)
 
 
 def test_what_was_changed_is_listed_and_cannot_be_changed_itself(grace) -> None:
@@ -252,6 +250,7 @@ def test_an_administrator_gives_a_role_in_a_browser_that_complains_of_nothing(br
     page = context.new_page()
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
     page.goto("/admin/")
     page.click("text=Grants")
     page.click("text=Add grant")

@@ -12,14 +12,13 @@ from django.test import Client
 from django.utils import timezone
 
 from jobs.audit.services import Action, Kind, by_command, record_change
-from jobs.models import ApiToken, AuditEntry, Grant, Job, Membership, User, WorkFailure
+from jobs.models import AuditEntry, Grant, Job, Membership, Token, User, WorkFailure
 from jobs.services import record_job
-from metrics.models import CollectorToken
-from metrics.services import create_collector_token
-from portal.sign_in.personal_tokens import issue_token
+from jobs.tokens.services import issue_token
 from tests.payloads import job_record
 from tests.portal.conftest import carry_session
 from tests.portal.lessons.test_lessons import EDIT, fields
+from tests.tokens import create_collector_token
 
 pytestmark = pytest.mark.django_db
 
@@ -104,13 +103,14 @@ def test_what_an_administrator_does_is_in_one_log_alone(grace) -> None:
     grace.post(f"/admin/jobs/user/{alice.pk}/change/", {"oidc_subject": "a@idp.example"})
     for path, action, chosen in (
         ("jobs/user", "sign_out_everywhere", alice.pk),
-        ("jobs/apitoken", "revoke", ApiToken.objects.get().pk),
-        ("metrics/collectortoken", "revoke", CollectorToken.objects.get().pk),
+        ("jobs/token", "revoke", Token.objects.get(kind="read").pk),
+        ("jobs/token", "revoke", Token.objects.get(kind="collector").pk),
         ("jobs/workfailure", "try_again", failed.pk),
     ):
         grace.post(f"/admin/{path}/", {"action": action, "_selected_action": [chosen]})
     assert [(actor, action, name) for actor, action, name, _ in entries()] == [
         ("alice", "token_made", "n of alice"),
+        ("manage.py create_token", "token_made", "nodes"),
         ("grace", "role_given", "bob"),
         ("grace", "role_taken", "bob"),
         ("grace", "member_added", "dave in project_465000001"),
@@ -132,13 +132,13 @@ def test_a_change_that_cannot_be_logged_is_not_made(grace, monkeypatch) -> None:
         raise RuntimeError("no entry")
 
     create_collector_token("nodes", "lumi")
-    monkeypatch.setattr("portal.admin.record_change", away)
+    monkeypatch.setattr("jobs.tokens.services.record_change", away)
     monkeypatch.setattr("jobs.services.record_changes", away)
     monkeypatch.setattr("jobs.services.record_change", away)
     grace.raise_request_exception = False
-    chosen = {"_selected_action": [CollectorToken.objects.get().pk], "action": "revoke"}
-    assert grace.post("/admin/metrics/collectortoken/", chosen).status_code == 500
-    assert CollectorToken.objects.get().revoked_at is None
+    chosen = {"_selected_action": [Token.objects.get().pk], "action": "revoke"}
+    assert grace.post("/admin/jobs/token/", chosen).status_code == 500
+    assert Token.objects.get().revoked_at is None
     assert grace.post("/admin/jobs/grant/add/", {"user": "bob", "role": "support"}).status_code == 500
     assert not User.objects.get(username="bob").is_staff
 

@@ -187,3 +187,30 @@ def test_a_run_that_is_not_judged_has_no_class(db, state: str, minutes: int, cla
     shown = "Not judged" if classes == "UNKNOWN" else "Inefficient"
     assert f'class="class-name">{shown}' in alice.get("/jobs/lumi/123456/").content.decode()
     assert f",{'NOT_JUDGED' if classes == 'UNKNOWN' else classes}," in b"".join(alice.get("/jobs.csv")).decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "said"),
+    [
+        ("txt", "19", "width must be a whole number from 20 to 78."),
+        ("txt", "79", "width must be a whole number from 20 to 78."),
+        ("txt", "wide", "width must be a whole number from 20 to 78."),
+        ("txt", "", "width must be a whole number from 20 to 78."),
+        ("md", "50", "width applies to report.txt alone."),
+    ],
+)
+def test_another_width_of_the_report_is_refused_with_its_bounds(
+    cast, reported, name: str, width: str, said: str
+) -> None:
+    reported()
+    answer = cast("alice").get(f"{JOB}report.{name}", {"width": width})
+    assert (answer.status_code, answer.json()["detail"]) == (400, said)
+
+
+def test_the_report_as_text_has_the_width_that_is_requested(cast, reported) -> None:
+    reported()
+    client = cast("alice")
+    usual, narrow = (client.get(f"{JOB}report.txt{query}").content.decode() for query in ("", "?width=40"))
+    assert usual == client.get(f"{JOB}report.txt?width=78").content.decode()
+    longest = max(len(line) for line in narrow.splitlines() if "#SBATCH" not in line and "http" not in line)
+    assert longest <= 40 < max(map(len, usual.splitlines()))

@@ -18,7 +18,7 @@ from analysis.queue_waits.services import keep_ranges
 from jobs.hardware import use_site
 from jobs.models import Project, ProjectAllocation, User
 from jobs.site_profile import FOLDER, site_of
-from portal.sign_in.personal_tokens import issue_token
+from jobs.tokens.services import issue_token
 from tests.analysis.queue_waits.test_stored import store_runs
 from tests.reports.builders import WHOLE_REQUEST
 
@@ -131,6 +131,17 @@ def test_what_slurm_may_start_otherwise_is_part_of_the_cost(alice, options, at_l
     assert [each["partition"] for each in one["partitions"] if each["is_requested"]] == yours
 
 
+def test_where_slurm_may_start_it_otherwise_for_the_same_hours_the_cost_states_it_once(alice) -> None:
+    # Both bill whole nodes: an hour of one is four GPU-hours.
+    options = {"--partition": "standard-g,dev-g", "--gpus": "1", "--time": "01:00:00"}
+    (one,) = checked(alice, {"job_name": "other", "options": options})["components"]
+    assert {each["partition"]: each["cost_at_limit"] for each in one["partitions"] if each["is_requested"]} == {
+        "standard-g": 4.0,
+        "dev-g": 4.0,
+    }
+    assert "up to" not in one["cost"]["text"]
+
+
 def test_a_request_that_fits_no_partition_is_refused(alice) -> None:
     """Nine GPUs on one node, where nodes have eight."""
     named, nowhere = {"--partition": "small-g", "--gpus-per-node": "9"}, {"--nodes": "1", "--gpus": "9"}
@@ -185,7 +196,7 @@ def test_what_is_left_of_the_allocation_is_shown_to_members(alice, cast) -> None
 def test_what_slurm_refuses_is_said(alice) -> None:
     odd = OPTIONS | {"--gpus": "7", "--gpus-per-node": "4"}
     (one,) = checked(alice, {"job_name": "train", "options": odd})["components"]
-    assert one["refused"] == "--gpus is not a multiple of --gpus-per-node or --gres"
+    assert one["refused"] == "--gpus is not a multiple of the GPUs of each node."
     assert (one["shape"], one["cost"], one["suggestion"], one["partitions"]) == (None, None, None, [])
     (one,) = checked(alice, {"job_name": "train", "options": OPTIONS | {"--nodes": "5"}})["components"]
     assert one["refused"].replace("\u00a0", " ") == "small-g allows at most 4 nodes for a job."
@@ -232,7 +243,7 @@ def test_a_read_token_may_ask_and_nothing_is_kept(alice, caplog) -> None:
         answer = ask(Client(enforce_csrf_checks=True), body(), Authorization=f"Bearer {secret}")
     assert answer.status_code == 200
     written = [each["sql"] for each in captured if not each["sql"].startswith("SELECT")]
-    assert [sql for sql in written if "api_token" not in sql and "apitoken" not in sql.lower()] == []
+    assert [sql for sql in written if "jobs_token" not in sql] == []
     assert not any("train_v9" in line or "480G" in line for line in caplog.messages)
     other = Client().post("/api/v1/works/", headers={"Authorization": f"Bearer {secret}"})
     assert other.status_code == 403

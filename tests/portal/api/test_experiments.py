@@ -16,19 +16,19 @@ from django.utils import timezone
 from jobs.experiments.models import ExperimentRun, PointBatch
 from jobs.experiments.services.following import follow_runs
 from jobs.experiments.services.points import sort_points
-from jobs.models import ApiToken, User
+from jobs.models import Token, User
 from jobs.services import record_job
-from portal.sign_in.personal_tokens import issue_token
+from jobs.tokens.services import issue_token
 from tests.payloads import job_record
 
 pytestmark = pytest.mark.django_db
 
 EXPERIMENTS = "/api/v1/experiments/"
-READ, SEND, RUNS = ApiToken.Kind.READ, ApiToken.Kind.SEND, ApiToken.Kind.RUNS
+READ, SEND, RUNS = Token.Kind.READ, Token.Kind.SEND, Token.Kind.RUNS
 Cast = Callable[[str], Client]
 
 
-def token_of(name: str, kind: ApiToken.Kind = ApiToken.Kind.RUNS) -> Client:
+def token_of(name: str, kind: Token.Kind = Token.Kind.RUNS) -> Client:
     user = User.objects.get(username=name)
     secret = issue_token(user, name=f"{kind} of {name}", days=30, now=timezone.now(), kind=kind)
     return Client(headers={"Authorization": f"Bearer {secret}"})

@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from jobs.models import User
 from jobs.services import record_job
-from portal.sign_in.personal_tokens import issue_token
-from tests.collector.cli.programs import built, person_of, ran
+from jobs.tokens.services import issue_token
+from tests.cli.programs import built, person_of, ran
 from tests.payloads import job_record
 
 RUN_S = 7200
@@ -48,7 +48,6 @@ def environ(live_server, cast, reported, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.xdist_group("serving")
 def test_every_command_with_real_jobs(live_server, environ, kaiku, tmp_path: Path) -> None:
     status, said, _ = ran(kaiku, environ)
     lines = said.splitlines()
@@ -114,7 +113,6 @@ def test_every_command_with_real_jobs(live_server, environ, kaiku, tmp_path: Pat
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.xdist_group("serving")
 def test_a_person_without_jobs(live_server, cast, kaiku, tmp_path: Path) -> None:
     cast("dave")
     secret = issue_token(User.objects.get(username="dave"), name="kaiku", days=30, now=timezone.now())

@@ -11,12 +11,12 @@ from django.test import Client
 from django.utils import timezone
 
 from jobs.models import User
-from portal.sign_in.personal_tokens import issue_token
-from tests.collector.cli.asking import SCRIPT
-from tests.collector.cli.programs import built, person_of, ran
+from jobs.tokens.services import issue_token
+from tests.cli.asking import SCRIPT
+from tests.cli.programs import built, person_of, ran
 from tests.portal.work.test_trials import runs_sent
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("serving")]
+pytestmark = pytest.mark.django_db(transaction=True)
 REQUEST = {
     **{"--partition": "small-g", "--nodes": "1", "--gpus-per-node": "8", "--ntasks-per-node": "8"},
     **{"--cpus-per-task": "7", "--mem": "480G", "--time": "1-00:00:00"},

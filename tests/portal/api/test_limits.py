@@ -7,9 +7,9 @@ from django.test import Client
 from django.utils import timezone
 
 from jobs.models import User
-from metrics.services import create_collector_token
-from portal.sign_in.personal_tokens import issue_token
+from jobs.tokens.services import issue_token
 from tests.payloads import record
+from tests.tokens import create_collector_token
 
 pytestmark = pytest.mark.django_db
 

@@ -15,18 +15,16 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from jobs.audit.services import by_command
-from jobs.models import ApiToken, Membership, Project, User
+from jobs.models import Membership, Project, Token, User
 from jobs.services import record_job
-from metrics.services import create_collector_token, record_node_summary, record_raw_window
-from portal.sign_in.comment_tokens import issue_comment_token
-from portal.sign_in.personal_tokens import issue_token
-from portal.sign_in.policy_tokens import issue_policy_token
+from jobs.tokens.services import issue_token
+from metrics.services import record_node_summary, record_raw_window
 from tests.payloads import job_record, node_payload, raw_payload
 from tests.portal.served import database_environment, serving
 from tests.roles import set_role
+from tests.tokens import create_collector_token, site_token
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("serving")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 EXAMPLES, SEED = 4, 20261120
@@ -102,10 +100,10 @@ def tokens(transactional_db: None) -> dict[str, str]:
     set_role(alice, Project.objects.get(name="project_465000001"), Membership.Role.PI)
     return {
         "personal": issue_token(alice, name="fuzzing", days=30, now=timezone.now()),
-        "logging": issue_token(alice, name="logging", days=30, now=timezone.now(), kind=ApiToken.Kind.RUNS),
+        "logging": issue_token(alice, name="logging", days=30, now=timezone.now(), kind=Token.Kind.RUNS),
         "collector": create_collector_token("nodes", "lumi"),
-        "comments": issue_comment_token("op", cluster="lumi", days=30, now=timezone.now(), by=by_command("test")),
-        "policy": issue_policy_token("slurm", days=30, now=timezone.now(), by=by_command("test")),
+        "comments": site_token(Token.Kind.COMMENTS, "op", cluster="lumi", days=30),
+        "policy": site_token(Token.Kind.POLICY, "slurm", days=30),
     }
 
 

@@ -14,14 +14,12 @@ from django.utils import timezone
 from analysis.comments.services import number_comments
 from analysis.models import SlurmComment
 from analysis.services import analyse_job
-from jobs.audit.services import by_command
-from jobs.models import AuditEntry, CommentToken, Job, User
+from jobs.models import AuditEntry, Job, Token, User
 from jobs.services import record_job
-from metrics.services import create_collector_token, record_node_summary
-from portal.sign_in.comment_tokens import issue_comment_token
-from portal.sign_in.personal_tokens import issue_token
-from portal.sign_in.policy_tokens import issue_policy_token
+from jobs.tokens.services import issue_token
+from metrics.services import record_node_summary
 from tests.payloads import gpu, job_record, node_payload
+from tests.tokens import create_collector_token, site_token
 
 pytestmark = pytest.mark.django_db
 
@@ -38,8 +36,7 @@ def allowed(settings) -> None:
 
 @pytest.fixture
 def operator(db: None) -> Client:
-    by = by_command("test")
-    return bearing(issue_comment_token("operator", cluster="lumi", days=30, now=timezone.now(), by=by))
+    return bearing(site_token(Token.Kind.COMMENTS, "operator", cluster="lumi", days=30))
 
 
 def bearing(secret: str) -> Client:
@@ -195,12 +192,12 @@ def test_what_is_no_number_is_a_problem(operator: Client, query: str) -> None:
 
 def test_no_other_token_reads_comments_and_this_one_reads_nothing_else(operator: Client, cast) -> None:
     cast("alice")
-    alice, now, by = User.objects.get(username="alice"), timezone.now(), by_command("test")
+    alice, now = User.objects.get(username="alice"), timezone.now()
     others = (
         create_collector_token("nodes", "lumi"),
         issue_token(alice, name="mine", days=30, now=now),
-        issue_policy_token("slurm", days=30, now=now, by=by),
-        issue_comment_token("old", cluster="lumi", days=1, now=now - timedelta(days=2), by=by),
+        site_token(Token.Kind.POLICY, "slurm", days=30),
+        site_token(Token.Kind.COMMENTS, "old", cluster="lumi", days=-1),
         "kaiku_comments_guessed",
     )
     assert [bearing(secret).get(PATH).status_code for secret in others] == [401] * 5
@@ -234,15 +231,15 @@ def test_the_page_says_who_may_read_it_what_is_written_and_that_it_stays(client:
 
 
 def test_a_token_is_made_once_for_one_cluster_and_revoked(capsys) -> None:
-    call_command("create_comment_token", "operator", "--cluster", "lumi")
+    call_command("create_token", "--kind", "comments", "operator", "--cluster", "lumi")
     secret = capsys.readouterr().out.strip()
     assert secret.startswith("kaiku_comments_")
-    assert not CommentToken.objects.filter(digest__contains=secret).exists()
+    assert not Token.objects.filter(digest__contains=secret).exists()
     assert bearing(secret).get(PATH).status_code == 200
     for wrong in (("operator", "--cluster", "lumi"), ("new",), ("new", "--cluster", "lumi,*")):
         with pytest.raises(CommandError):
-            call_command("create_comment_token", *wrong)
-    call_command("create_comment_token", "operator", "--revoke")
+            call_command("create_token", "--kind", "comments", *wrong)
+    call_command("create_token", "--kind", "comments", "operator", "--revoke")
     assert bearing(secret).get(PATH).status_code == 401
     written = AuditEntry.objects.filter(kind="comment_token").order_by("pk").values_list("action", "name")
     assert list(written) == [("token_made", "operator"), ("token_revoked", "operator")]
@@ -251,8 +248,6 @@ def test_a_token_is_made_once_for_one_cluster_and_revoked(capsys) -> None:
 @pytest.mark.postgresql
 def test_a_page_reads_an_index_however_many_runs_there_are(operator: Client) -> None:
     """50,000 comments, of which a page of 500 is asked: no table is read as a whole."""
-    if connection.vendor != "postgresql":
-        pytest.skip("plans of PostgreSQL")
     opt_in("alice")
     run = judged(1)
     with connection.cursor() as cursor:

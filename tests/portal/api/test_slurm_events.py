@@ -12,7 +12,7 @@ from jobs.experiments.models import ExperimentRun
 from jobs.experiments.services.experiments import named_experiment
 from jobs.experiments.services.runs import RunChange, StatedJob, start_run
 from jobs.models import User
-from metrics.services import create_collector_token
+from tests.tokens import create_collector_token
 
 pytestmark = pytest.mark.django_db
 PATH = "/webhooks/slurm"

@@ -17,7 +17,7 @@ from analysis.models import FindingRow, JobEfficiency, RecommendationRow
 from analysis.outcomes.selectors import SavedSum
 from jobs.models import Job, User
 from jobs.services import record_job
-from portal.pages.dashboard.month_line import month_line
+from portal.pages.dashboard.views import month_line
 from tests.analysis.outcomes.histories import SMALL, as_it_was_judged
 from tests.payloads import job_record
 from tests.portal.conftest import an_hour_ago_today, text

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from bench.samples.generate import make_job
+from demo.generate import make_job
 from jobs.models import Job
 from portal.ingest.body import records
 from portal.ingest.services import KINDS, ingest

@@ -16,9 +16,11 @@ from django.test import Client
 from django.utils import timezone
 
 from jobs.device_sign_in.services import remove_over
-from jobs.models import ApiToken, AuditEntry, DeviceSignIn, User
+from jobs.models import AuditEntry, DeviceSignIn, Token, User
+from jobs.tokens.models import PREFIXES
+from jobs.tokens.services import issue_token
 from portal.sign_in.attempts import PER_NAME_MAX
-from portal.sign_in.personal_tokens import LOGGING_PREFIX, PREFIX, TOKENS_MAX, issue_token
+from portal.sign_in.personal_tokens import TOKENS_MAX
 
 pytestmark = pytest.mark.django_db
 
@@ -87,16 +89,16 @@ def test_the_whole_way_from_code_to_token(cast) -> None:
     assert error(polled(codes)) == (400, "authorization_pending")
     page = alice.get(PAGE, {"user_code": codes["user_code"].lower().replace("-", " ")}).content.decode()
     assert all(text in page for text in (codes["user_code"], "kaiku on uan01", "127.0.0.1", "read what alice sees"))
-    assert not ApiToken.objects.exists()
+    assert not Token.objects.exists()
     assert "is signed in as alice" in answered(alice, codes).content.decode()
     answer = polled(codes)
     assert (answer.status_code, answer["Cache-Control"]) == (200, "no-store")
     said = answer.json()
     # 90 days of 86,400 s.
     assert (said["token_type"], said["expires_in"], said["scope"]) == ("Bearer", 7776000, "read")
-    assert said["access_token"].startswith(PREFIX)
+    assert said["access_token"].startswith(PREFIXES[Token.Kind.READ])
     assert error(polled(codes)) == (400, "invalid_grant")
-    token = ApiToken.objects.get()
+    token = Token.objects.get()
     assert (token.user.username, token.name, token.kind) == ("alice", "kaiku on uan01", "read")
     assert [entry.action for entry in AuditEntry.objects.filter(actor="alice")] == ["token_made"]
     who = with_token(said["access_token"]).json()
@@ -124,7 +126,7 @@ def test_a_refusal_a_late_answer_and_a_second_answer(cast) -> None:
     answered(alice, codes)
     passed(901)
     assert error(polled(codes)) == (400, "expired_token")
-    assert not ApiToken.objects.exists()
+    assert not Token.objects.exists()
 
 
 def test_who_asks_too_often_has_to_wait_longer_each_time(cast) -> None:
@@ -199,7 +201,7 @@ def test_a_second_machine_of_the_same_name_gets_a_number_and_nobody_more_than_th
     settings.DEVICE_TOKEN_DAYS = 7
     alice = cast("alice")
     fetched(alice), fetched(alice)
-    tokens = list(ApiToken.objects.order_by("pk"))
+    tokens = list(Token.objects.order_by("pk"))
     assert [token.name for token in tokens] == ["kaiku on uan01", "kaiku on uan01 2"]
     assert tokens[0].expires_at - tokens[0].created_at == timedelta(days=7)
     user = User.objects.get(username="alice")
@@ -281,7 +283,7 @@ def test_of_many_polls_and_answers_at_once_one_gets_the_token(cast) -> None:
     with ThreadPoolExecutor(6) as threads:
         statuses = sorted(threads.map(poll, range(6)))
     assert statuses == [200, 400, 400, 400, 400, 400]
-    assert ApiToken.objects.count() == 1
+    assert Token.objects.count() == 1
 
 
 def test_a_program_that_logs_runs_gets_a_token_of_that_kind(cast) -> None:
@@ -293,8 +295,8 @@ def test_a_program_that_logs_runs_gets_a_token_of_that_kind(cast) -> None:
     assert "read what alice sees" not in page
     assert "can log runs as alice" in answered(alice, codes).content.decode()
     answer = polled(codes).json()
-    assert (answer["scope"], answer["access_token"].startswith(LOGGING_PREFIX)) == ("runs", True)
-    assert ApiToken.objects.get().kind == "runs"
+    assert (answer["scope"], answer["access_token"].startswith(PREFIXES[Token.Kind.RUNS])) == ("runs", True)
+    assert Token.objects.get().kind == "runs"
     assert with_token(answer["access_token"]).json()["scopes"] == ["runs"]
     paths = ("/api/v1/experiments/", "/api/v1/jobs/", "/api/v1/insights/")
     assert [with_token(answer["access_token"], path).status_code for path in paths] == [200, 403, 403]

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from jobs.experiments.models import ExperimentRun
-from jobs.models import ApiToken
+from jobs.models import Token
 from portal.api import device as device_api
 from portal.sign_in import device as device_sign_in
-from tests.collector.cli.programs import built, end, person_of, ran, signing_in
+from tests.cli.programs import built, end, person_of, ran, signing_in
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.xdist_group("serving")
 def test_the_life_of_a_sign_in(live_server, cast, kaiku, environ) -> None:
     alice, at_portal = cast("alice"), environ | {"KAIKU_URL": live_server.url}
     assert ran(kaiku, at_portal, "whoami")[::2] == (
@@ -57,16 +56,15 @@ def test_the_life_of_a_sign_in(live_server, cast, kaiku, environ) -> None:
     alice.post("/device/", {"user_code": code, "answer": "approve"})
     assert end(process)[0] == 0
     # The earlier token of this machine has ended with it.
-    assert [token.name for token in ApiToken.objects.filter(revoked_at=None)] == ["again"]
+    assert [token.name for token in Token.objects.filter(revoked_at=None)] == ["again"]
     assert ran(kaiku, environ, "logout")[:2] == (0, "Signed out: the token is revoked.\n")
-    assert not ApiToken.objects.filter(revoked_at=None).exists()
+    assert not Token.objects.filter(revoked_at=None).exists()
     left = [path for folder in ("config", "cache") for path in Path(environ["HOME"], folder).rglob("*")]
     assert [path for path in left if path.is_file()] == []
     assert ran(kaiku, at_portal, "logout")[0] == 3
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.xdist_group("serving")
 def test_the_token_that_logs_runs_is_beside_the_one_that_reads(live_server, cast, kaiku, environ) -> None:
     alice, at_portal = cast("alice"), environ | {"KAIKU_URL": live_server.url}
     missing = f"kaiku: not logged: not signed in at {live_server.url}: run `kaiku login --runs`\n"
@@ -77,7 +75,7 @@ def test_the_token_that_logs_runs_is_beside_the_one_that_reads(live_server, cast
         approved(alice, code)
         status, rest = end(process)
         assert (status, ("to log runs" if "--runs" in words else "read-only") in rest) == (0, True)
-    assert dict(ApiToken.objects.values_list("name", "kind")) == {"reads": "read", "logs": "runs"}
+    assert dict(Token.objects.values_list("name", "kind")) == {"reads": "read", "logs": "runs"}
     files = sorted(path for path in Path(environ["XDG_CONFIG_HOME"]).rglob("*.json"))
     assert [(path.parent.name, path.stat().st_mode & 0o777) for path in files] == [("cli", 0o600), ("runs", 0o600)]
     assert "token “reads”, read, until 20" in ran(kaiku, environ, "whoami")[1]
@@ -87,7 +85,7 @@ def test_the_token_that_logs_runs_is_beside_the_one_that_reads(live_server, cast
     status, run_id, _ = ran(kaiku, environ, "run-log", "start", "--experiment", "vit")
     assert (status, ExperimentRun.objects.get().run_id) == (0, run_id.strip())
     assert ran(kaiku, environ, "logout", "--runs")[:2] == (0, "Signed out: the token is revoked.\n")
-    assert [token.name for token in ApiToken.objects.filter(revoked_at=None)] == ["reads"]
+    assert [token.name for token in Token.objects.filter(revoked_at=None)] == ["reads"]
     assert ran(kaiku, at_portal, "run-log", "start", "--experiment", "vit") == (0, "", missing)
     given = at_portal | {"KAIKU_LOG_TOKEN": token}
     ended = "the token is not valid (expired or revoked): unset KAIKU_LOG_TOKEN and run `kaiku login --runs`"
@@ -96,7 +94,6 @@ def test_the_token_that_logs_runs_is_beside_the_one_that_reads(live_server, cast
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.xdist_group("serving")
 def test_a_refusal_and_a_revoked_token_are_no_sign_in(live_server, cast, kaiku, environ) -> None:
     environ |= {"KAIKU_URL": live_server.url}
     process, code = signing_in(kaiku, environ)
@@ -111,20 +108,18 @@ def approved(alice, code: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.xdist_group("serving")
 def test_of_two_sign_ins_at_once_the_only_token_that_stays_is_in_the_file(live_server, cast, kaiku, environ) -> None:
     alice, at_portal = cast("alice"), environ | {"KAIKU_URL": live_server.url}
     begun = [signing_in(kaiku, at_portal, "--name", name) for name in ("one", "two")]
     for _, code in begun:
         approved(alice, code)
     assert [end(process)[0] for process, _ in begun] == [0, 0]
-    [valid] = ApiToken.objects.filter(revoked_at=None)
+    [valid] = Token.objects.filter(revoked_at=None)
     assert f"token “{valid.name}”" in ran(kaiku, at_portal, "whoami")[1]
-    assert ApiToken.objects.count() == 2
+    assert Token.objects.count() == 2
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.xdist_group("serving")
 def test_a_token_that_cannot_be_stored_is_revoked(live_server, cast, kaiku, environ) -> None:
     alice, config = cast("alice"), Path(environ["XDG_CONFIG_HOME"])
     process, code = signing_in(kaiku, environ, "--url", live_server.url, is_erring=True)
@@ -136,7 +131,7 @@ def test_a_token_that_cannot_be_stored_is_revoked(live_server, cast, kaiku, envi
     assert rest.splitlines()[-1] == (
         f"kaiku: the token cannot be stored in {config}/kaiku/cli: Not a directory; the new token is revoked again"
     )
-    assert [token.revoked_at is None for token in ApiToken.objects.all()] == [False]
+    assert [token.revoked_at is None for token in Token.objects.all()] == [False]
 
 
 def test_where_nothing_can_be_stored_no_code_is_shown(kaiku, environ) -> None:

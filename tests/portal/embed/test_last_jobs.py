@@ -12,9 +12,10 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 from django.utils import timezone
 
-from jobs.models import ApiToken, Job, User
+from jobs.models import Job, Token, User
+from jobs.tokens.models import PERSONAL
+from jobs.tokens.services import issue_token
 from portal.environment import origins
-from portal.sign_in.personal_tokens import issue_token
 
 CARD = "/embed/last-jobs"
 ALLOWED, OTHER = "http://127.0.0.1:8099", "http://other.example"
@@ -108,10 +109,10 @@ def test_programs_get_the_same_jobs_with_a_session_or_a_reading_token_and_no_sit
     assert job["avg_gpu_util"] == pytest.approx(22.0)
     assert "Access-Control-Allow-Origin" not in found
     alice = User.objects.get(username="alice")
-    tokens = {kind: issue_token(alice, name=kind, days=1, now=timezone.now(), kind=kind) for kind in ApiToken.Kind}
+    tokens = {kind: issue_token(alice, name=kind, days=1, now=timezone.now(), kind=kind) for kind in PERSONAL}
     for kind, secret in tokens.items():
         answer = Client().get(f"{CARD}.json", headers={"Authorization": f"Bearer {secret}"})
-        assert answer.status_code == (200 if kind == ApiToken.Kind.READ else 403), kind
+        assert answer.status_code == (200 if kind == Token.Kind.READ else 403), kind
     assert Client().get(f"{CARD}.json").status_code == 401
     for wrong in ("0", "%00"):
         refused = cast("alice").get(f"{CARD}.json?n={wrong}")

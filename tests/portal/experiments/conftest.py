@@ -21,7 +21,7 @@ def runs(cast: Callable[[str], Client]) -> dict[str, ExperimentRun]:
     cast("alice")
     experiment = experiment_of("alice")
     later = {name: BEGAN_AT + timedelta(hours=hour) for hour, name in enumerate(("a", "b", "c"))}
-    return {
+    logged = {
         "a": log_run(experiment, "a", job=None, params={"lr": "10", "net": "vit"}, metrics={"loss": FALLING}),
         "b": log_run(
             experiment,
@@ -34,3 +34,8 @@ def runs(cast: Callable[[str], Client]) -> dict[str, ExperimentRun]:
         ),
         "c": log_run(experiment, "c", job=None, params={"lr": "1e-3"}, metrics={}, began_at=later["c"]),
     }
+    for number, run in enumerate(logged.values(), start=1):
+        # Identifiers are random, and begin with the name of a run in one case of six.
+        run.run_id = f"{number}{run.run_id[1:]}"
+        run.save(update_fields=["run_id"])
+    return logged

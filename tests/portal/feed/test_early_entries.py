@@ -11,7 +11,7 @@ from django.utils import timezone
 from analysis.models import EarlyWord
 from jobs.models import User
 from jobs.services import record_job
-from reports.early.services.choices import save_early_choice
+from reports.mail.services.preferences import save_early_choice
 from tests.early_words import FOUND_AT, ended_job, found_word, queue_was_read
 from tests.payloads import job_record
 from tests.portal.feed.test_reports_feed import ATOM, address, assert_valid, entries, secret_of
@@ -23,7 +23,7 @@ MINUTE = timedelta(minutes=1)
 def found(*, is_chosen: bool = True) -> list[dict[str, str]]:
     """The entries of alice's feed: id, title, updated and summary of each."""
     save_early_choice(User.objects.get(username="alice"), timezone.now(), in_feed=is_chosen)
-    User.objects.get(username="alice").api_tokens.all().delete()
+    User.objects.get(username="alice").tokens.all().delete()
     content = Client().get(address(secret_of("alice"))).content
     assert_valid(content)
     names = ("id", "title", "updated", "summary")

@@ -12,10 +12,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from jobs.models import ApiToken, Job, User
-from jobs.selectors import own_api_tokens
+from jobs.models import Job, Token, User
+from jobs.tokens.models import PERSONAL, PREFIXES
+from jobs.tokens.selectors import own_tokens
+from jobs.tokens.services import issue_token
 from portal.logs import HIDDEN, SECRETS
-from portal.sign_in.personal_tokens import FEED_PREFIX, issue_token
 from reports.mail.digest import Choices, Frequency
 from reports.mail.services.preferences import save_choices
 from reports.models import Report
@@ -32,7 +33,7 @@ KNOWN = {
 }
 
 
-def secret_of(name: str, kind: ApiToken.Kind = ApiToken.Kind.FEED, days: int = 30) -> str:
+def secret_of(name: str, kind: Token.Kind = Token.Kind.FEED, days: int = 30) -> str:
     user = User.objects.get(username=name)
     return issue_token(user, name=f"{kind} {days}", days=days, now=timezone.now(), kind=kind)
 
@@ -119,7 +120,7 @@ def test_the_name_of_a_job_is_neither_markup_nor_an_invalid_character(cast, repo
 def test_the_token_is_in_the_address_or_the_password_and_reads_nothing_else(cast, reported) -> None:
     reported(1)
     secret = secret_of("alice")
-    assert secret.startswith(FEED_PREFIX)
+    assert secret.startswith(PREFIXES[Token.Kind.FEED])
     by_address, by_password = Client().get(address(secret)), Client().get(FEED, headers=basic(secret))
     assert (by_address.status_code, by_password.content) == (200, by_address.content)
     assert secret.encode() not in by_address.content, "a feed that is passed on gives no access"
@@ -134,7 +135,7 @@ def test_the_token_is_in_the_address_or_the_password_and_reads_nothing_else(cast
 
 def test_no_other_token_opens_the_feed(cast, reported) -> None:
     reported(1)
-    others = [secret_of("alice", kind) for kind in ApiToken.Kind if kind != ApiToken.Kind.FEED]
+    others = [secret_of("alice", kind) for kind in PERSONAL if kind != Token.Kind.FEED]
     for secret in (*others, "kaiku_feed_x", "x"):
         assert Client().get(address(secret)).status_code == 404
         assert Client().get(FEED, headers=basic(secret)).status_code == 401
@@ -147,8 +148,8 @@ def test_no_other_token_opens_the_feed(cast, reported) -> None:
 def test_a_revoked_or_expired_token_and_a_closed_account_end_the_feed(cast, reported) -> None:
     alice = User.objects.get(username="alice")
     revoked, late, own = secret_of("alice", days=3), secret_of("alice", days=2), secret_of("alice")
-    ApiToken.objects.filter(name="feed 2").update(expires_at=timezone.now())
-    cast("alice").post(f"/settings/tokens/{own_api_tokens(alice).get(name='feed 3').pk}/revoke/")
+    Token.objects.filter(name="feed 2").update(expires_at=timezone.now())
+    cast("alice").post(f"/settings/tokens/{own_tokens(alice).get(name='feed 3').pk}/revoke/")
     assert [Client().get(address(secret)).status_code for secret in (revoked, late, own)] == [404, 404, 200]
     User.objects.filter(pk=alice.pk).update(is_active=False)
     assert Client().get(address(own)).status_code == 404
@@ -188,12 +189,12 @@ def test_a_feed_costs_as_many_queries_for_one_report_as_for_three(
 def test_the_settings_page_shows_the_address_once(cast) -> None:
     alice = cast("alice")
     page = alice.post("/settings/tokens/", {"name": "reader", "kind": "feed", "days": "90"}).content.decode()
-    (secret,) = set(re.findall(rf"{FEED_PREFIX}[\w-]+", page))
+    (secret,) = set(re.findall(rf"{PREFIXES[Token.Kind.FEED]}[\w-]+", page))
     assert f"/feeds/{secret}/reports.atom" in page
     assert Client().get(address(secret)).status_code == 200
     assert secret not in alice.get("/settings/tokens/").content.decode()
 
 
 def test_no_log_line_has_the_token() -> None:
-    secret = f"{FEED_PREFIX}{'x' * 43}"
+    secret = f"{PREFIXES[Token.Kind.FEED]}{'x' * 43}"
     assert SECRETS.sub(HIDDEN, f"GET /feeds/{secret}/reports.atom") == f"GET /feeds/{HIDDEN}/reports.atom"

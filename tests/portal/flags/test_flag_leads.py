@@ -58,7 +58,7 @@ def around_the_window(reported) -> None:
     job(56, 8)
     Job.objects.filter(job_id=56).update(is_told_by_owner=True)
     JobEfficiency.objects.filter(job__job_id=56).update(is_told_by_owner=True)
-    note_all()
+    note_all(timezone.now())
     escalate(now)
 
 

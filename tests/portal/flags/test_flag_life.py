@@ -16,11 +16,9 @@ from jobs.services import record_job
 from metrics.services import record_node_summary
 from reports.mail.services.sending import send_due
 from tests.payloads import gpu, job_record, node_payload
-from tests.portal.conftest import carry_session
+from tests.portal.conftest import carry_session, overflow_px
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 class Reader:
@@ -46,7 +44,7 @@ class Reader:
         return self.text()
 
     def text(self) -> str:
-        assert self.page.evaluate(OVERFLOW) == 0, self.page.url
+        assert overflow_px(self.page) == 0, self.page.url
         return " ".join(self.page.inner_text("main").split())
 
 

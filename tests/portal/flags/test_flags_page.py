@@ -129,7 +129,7 @@ def test_the_owner_shares_the_listed_jobs_with_one_click(cast, asked) -> None:
     jobs = listed(alice)
     assert len(jobs) == 3
     answer = alice.post(f"/flags/requests/{asked.pk}/", {"answer": "share", "job": jobs}, follow=True)
-    assert b"Support can look at 3 jobs for 14 days." in answer.content
+    assert b"Support can look at 3 jobs for 14 days. You can end this on their pages." in answer.content
     assert sorted(str(share.job_id) for share in JobShare.objects.all()) == sorted(jobs)
     share = JobShare.objects.first()
     assert share.expires_at - share.shared_at == timedelta(days=14)

@@ -8,6 +8,7 @@ from html import unescape
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from analysis.findings import code_list
 from analysis.history.periods import last_days
@@ -30,7 +31,7 @@ def around_the_first_midnight() -> None:
     for hour in range(-12, 12):
         judged = {"finding_codes": code_list(["idle_gpus"])}
         run(hour + 100, ended_at=first + timedelta(hours=hour, minutes=30), judged=judged)
-    note_all()
+    note_all(timezone.now())
 
 
 @pytest.mark.parametrize("zone", ZONES)

@@ -19,7 +19,7 @@ def test_a_run_that_ended_too_early_is_in_the_same_class_in_the_history_and_in_e
     for job_id, (state, run_time_s) in enumerate(acceptable, start=1):
         run(job_id, ended_at=now, state=state, walltime_used_s=run_time_s)
     run(6, ended_at=now, walltime_used_s=100.0, judged={"uncounted_reason": "short"})
-    note_all()
+    note_all(timezone.now())
     Job.objects.update(work_key="a" * 32)
     alice = cast("alice")
     shares = {share.name: share.jobs for share in alice.get("/history/?days=7").context["sum"].shares}

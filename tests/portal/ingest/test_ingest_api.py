@@ -12,9 +12,9 @@ from django.test import Client
 from jobs.models import Job
 from metrics.models import NodeSummary
 from metrics.packed_node import unpack_figures
-from metrics.services import create_collector_token
 from tests.metrics.stored import stored_gpus, stored_series
 from tests.payloads import gpu, record, summary
+from tests.tokens import create_collector_token
 
 pytestmark = pytest.mark.django_db
 

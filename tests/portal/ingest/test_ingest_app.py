@@ -6,6 +6,8 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
+from itertools import accumulate, chain, cycle
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -130,6 +132,25 @@ def test_transactions_that_take_long_hold_fewer_records(store: Store, monkeypatc
     status, said, _ = asyncio.run(call(Ingest(), "summaries", *[summary()] * 190))
     assert (status, said["accepted"]) == (201, 190)
     assert store.groups == [100, 50, 25, 12, 3]
+
+
+@pytest.mark.parametrize(
+    ("took_s", "groups"),
+    [
+        # The goal is 40 % of ten seconds. After the first, which took longer, 50 records are stored together.
+        (1.9, [100, 50, 100, 50]),
+        (2.1, [100, 50, 50, 50, 50]),
+        (3.9, [100, 50, 50, 50, 50]),
+    ],
+)
+def test_they_hold_more_again_once_half_the_goal_is_enough(
+    store: Store, monkeypatch: pytest.MonkeyPatch, settings, took_s: float, groups: list[int]
+) -> None:
+    settings.INGEST_PATIENCE_S = 10.0
+    clock = accumulate(chain([0.0, 4.1], cycle([0.0, took_s])))
+    monkeypatch.setattr(writer, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    asyncio.run(call(Ingest(), "summaries", *[summary()] * 300))
+    assert store.groups == groups
 
 
 def test_the_rest_of_a_long_call_waits_behind_the_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,13 +11,13 @@ import pytest
 from analysis.models import JobEfficiency, SilentNode
 from analysis.selectors import assessment, due_jobs, judged_metrics
 from analysis.services import analyse_due
-from collector.wire import JOB_RECORD, NODE_SUMMARY
 from jobs.models import Job
 from jobs.services import record_job
 from metrics.services import record_node_summary
 from portal.ingest.body import records
 from portal.ingest.services import ingest
 from tests.payloads import decoded, gpu, interim, job_record, record, summary
+from wire.payloads import JOB_RECORD, NODE_SUMMARY
 
 pytestmark = pytest.mark.django_db
 

@@ -13,11 +13,11 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Job
 from metrics.models import NodeSummary
-from metrics.services import create_collector_token
 from portal.ingest.body import records
 from portal.ingest.explain import PROBLEMS_MAX
 from portal.ingest.services import EXPLAINED_MAX, KINDS, Checked, check
 from tests.payloads import record, summary
+from tests.tokens import create_collector_token
 
 SUMMARIES = "/api/v1/ingest/node-summaries"
 WRONG = {"schema": "node-summary/1", "gpus": [{}] * 60}

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from jobs.models import Job
-from metrics.models import CollectorToken, NodeSummary
-from metrics.services import create_collector_token
+from jobs.models import Job, Token
+from metrics.models import NodeSummary
 from tests.payloads import record, summary
 from tests.portal.own_runs import RECORDS, SUMMARIES, errors, post
+from tests.tokens import create_collector_token
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +25,7 @@ def made(*arguments: str) -> list[str]:
 
 
 def tokens() -> list[tuple[str, str, str]]:
-    return list(CollectorToken.objects.order_by("name").values_list("name", "cluster", "node"))
+    return list(Token.objects.filter(kind="collector").order_by("name").values_list("name", "cluster", "node"))
 
 
 def test_without_a_node_it_is_one_token_for_the_cluster_as_ever() -> None:
@@ -70,6 +71,34 @@ def test_where_one_name_is_taken_none_is_made() -> None:
     with pytest.raises(CommandError, match="a token named g-nid005002 already exists; none was created"):
         made("g", "--node", "nid[005001-005003]")
     assert [name for name, _, _ in tokens()] == ["g-nid005002"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ("x --days 30", "--days: not for a token of the kind collector"),
+        ("x --kind policy --cluster lumi", "--cluster: not for a token of the kind policy"),
+        ("x --kind policy --node nid005001", "--node: not for a token of the kind policy"),
+        ("x --kind comments --cluster lumi --node nid005001", "--node: not for a token of the kind comments"),
+        ("x --kind comments", "--cluster '': must be the name of a cluster"),
+        ("x --kind comments --cluster lumi --days 731", "--days 731: must be from 1 to 730"),
+    ],
+)
+def test_a_limit_that_a_kind_does_not_have_makes_no_token(arguments: str, why: str) -> None:
+    with pytest.raises(CommandError, match=re.escape(why)):
+        made(*arguments.split())
+    assert not Token.objects.exists()
+
+
+def test_a_name_is_revoked_of_its_kind_alone() -> None:
+    (collector,) = made("slurm", "--cluster", "lumi")
+    made("slurm", "--kind", "policy")
+    made("slurm", "--kind", "policy", "--revoke")
+    assert post(collector, summary()).status_code == 201
+    made("slurm", "--revoke")
+    assert post(collector, summary(sequence=2)).status_code == 401
+    with pytest.raises(CommandError, match="there is no valid collector token named slurm"):
+        made("slurm", "--revoke")
 
 
 @pytest.fixture
@@ -124,7 +153,7 @@ def test_another_cluster_and_another_node_are_both_named(bound: str) -> None:
 
 def test_administrators_see_the_node_and_find_it(cast) -> None:
     made("g", "--node", "nid[005001-005002]")
-    page = cast("grace").get("/admin/metrics/collectortoken/?q=nid005002").content.decode()
+    page = cast("grace").get("/admin/jobs/token/?q=nid005002").content.decode()
     assert "nid005002</td>" in page
     assert "nid005001</td>" not in page
-    assert str(CollectorToken.objects.get(node="nid005001")) == "g-nid005001 (lumi, nid005001)"
+    assert str(Token.objects.filter(kind="collector").get(node="nid005001")) == "g-nid005001 (lumi, nid005001)"

@@ -8,11 +8,12 @@ import pytest
 from django.test import Client
 from kombu.exceptions import OperationalError
 
-from metrics.services import create_collector_token
-from portal import tasks
 from portal.ingest import nudges
 from portal.ingest.nudges import Nudges
+from portal.steps.step import OFTEN
+from portal.tasks import run_steps
 from tests.payloads import interim, summary
+from tests.tokens import create_collector_token
 
 
 class Broker:
@@ -21,7 +22,8 @@ class Broker:
     def __init__(self, error: Exception | None = None) -> None:
         self.error, self.words = error, 0
 
-    def apply_async(self, **options: object) -> None:
+    def send_task(self, name: str, args: tuple[str, ...], **options: object) -> None:
+        assert (name, args) == (run_steps.name, (OFTEN,))
         self.words += 1
         if self.error:
             raise self.error
@@ -37,7 +39,7 @@ def clock(monkeypatch: pytest.MonkeyPatch, settings) -> list[float]:
 
 def test_one_word_a_second_however_much_arrives(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     broker, told = Broker(), Nudges()
-    monkeypatch.setattr(nudges, "follow_up", broker)
+    monkeypatch.setattr(nudges, "application", broker)
     for step in range(40):
         clock[0] = 1000.0 + step / 20
         told.arrived()
@@ -49,7 +51,7 @@ def test_a_broker_that_is_away_is_left_alone_for_a_minute(
     clock: list[float], monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     broker, told = Broker(error), Nudges()
-    monkeypatch.setattr(nudges, "follow_up", broker)
+    monkeypatch.setattr(nudges, "application", broker)
     for second in (0, 5, 59, 61):
         clock[0] = 1000.0 + second
         told.arrived()
@@ -59,7 +61,7 @@ def test_a_broker_that_is_away_is_left_alone_for_a_minute(
 def test_without_a_broker_nobody_is_told(monkeypatch: pytest.MonkeyPatch, settings) -> None:
     settings.REDIS_URL = ""
     broker = Broker()
-    monkeypatch.setattr(nudges, "follow_up", broker)
+    monkeypatch.setattr(nudges, "application", broker)
     Nudges().arrived()
     assert broker.words == 0
 
@@ -85,25 +87,3 @@ def test_what_a_run_that_goes_on_tells_wakes_nobody(client: Client, monkeypatch:
         )
         seen.append(len(words))
     assert seen == [0, 0, 0, 1, 1]
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(("done", "rounds", "words"), [(19, 1, 0), (20, 2, 1)])
-def test_where_more_is_due_than_one_worker_takes_at_a_time_another_is_called(
-    monkeypatch: pytest.MonkeyPatch, done: int, rounds: int, words: int
-) -> None:
-    asked: list[int] = []
-    broker = Broker()
-    monkeypatch.setattr(tasks, "judge_and_report", lambda limit: asked.append(limit) or done)
-    monkeypatch.setattr(tasks.follow_up, "apply_async", broker.apply_async)
-    tasks.follow_up()
-    assert (len(asked), broker.words) == (rounds, words)
-
-
-@pytest.mark.django_db
-def test_a_worker_goes_on_while_the_broker_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(tasks, "judge_and_report", lambda limit: asked.append(limit) or 20)
-    monkeypatch.setattr(tasks.follow_up, "apply_async", Broker(OperationalError("away")).apply_async)
-    tasks.follow_up()
-    assert asked == [20, 200]

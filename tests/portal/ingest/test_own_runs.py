@@ -14,7 +14,7 @@ from jobs.models import Job, Membership, Project, User
 from jobs.runs import services as run_services
 from jobs.services import record_job
 from metrics.models import NodeSummary
-from metrics.services import create_collector_token, record_node_summary
+from metrics.services import record_node_summary
 from portal.ingest.senders import OWN_SUMMARIES_MAX
 from tests.metrics.stored import stored_gpus
 from tests.payloads import gpu, job_record, node_payload, record
@@ -30,6 +30,7 @@ from tests.portal.own_runs import (
     sending_token,
     told,
 )
+from tests.tokens import create_collector_token
 
 pytestmark = pytest.mark.django_db
 
@@ -114,6 +115,11 @@ def test_every_member_of_what_the_owner_tells_may_be_unknown(alice: str) -> None
     assert post(alice, own_summary({"exit_code": "137:0"}, job_id=2)).status_code == 201
     assert Job.objects.get(job_id=2).state == "FAILED"
     assert Project.objects.filter(name__startswith="own-").count() == 1
+
+
+def test_a_run_has_the_node_that_sends_and_those_that_are_told_of(alice: str) -> None:
+    assert post(alice, own_summary(alone(), node="nid005124")).status_code == 201
+    assert (Job.objects.get().nodes, Job.objects.get().node_count) == (["nid005123", "nid005124"], 2)
 
 
 def test_a_node_that_still_runs_says_so(alice: str) -> None:

@@ -19,7 +19,7 @@ from tests.metrics.stored import stored_gpus
 from tests.payloads import job_record, node_payload
 from tests.portal.own_runs import alone, own_summary, post, sending_token, told
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
 ROUNDS = 8
 PATIENCE_S = 60.0
@@ -27,11 +27,9 @@ PATIENCE_S = 60.0
 
 
 @pytest.fixture(autouse=True)
-def on_postgresql(transactional_db: None, settings, cast) -> None:
+def own_runs(transactional_db: None, settings, cast) -> None:
     settings.OWN_RUNS = True
     settings.INGEST_PATIENCE_S = PATIENCE_S
-    if connection.vendor != "postgresql":
-        pytest.skip("the embedded database has one writer at a time")
 
 
 def at_once(works: Sequence[Callable[[], Any]]) -> list[Any]:

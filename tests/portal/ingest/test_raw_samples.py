@@ -16,12 +16,13 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from jobs.models import Job, User
+from jobs.models import Job, Token, User
 from jobs.services import record_job, share_job
+from jobs.tokens.models import PREFIXES
 from metrics.models import RawWindow
-from metrics.services import create_collector_token, record_raw_window
-from portal.sign_in.personal_tokens import PREFIX
+from metrics.services import record_raw_window
 from tests.payloads import job_record, raw_payload, raw_samples, record, summary
+from tests.tokens import create_collector_token
 
 pytestmark = pytest.mark.django_db
 
@@ -75,7 +76,10 @@ def test_an_impossible_value_is_a_gap_and_a_wrong_shape_is_named_by_record_path_
 def test_only_a_collector_of_the_cluster_and_only_raw_windows_come_in(post, client: Client) -> None:
     assert client.post(INGEST, b"{}", content_type="application/json").status_code == 401
     personal = client.post(
-        INGEST, b"{}", content_type="application/json", headers={"Authorization": f"Bearer {PREFIX}x"}
+        INGEST,
+        b"{}",
+        content_type="application/json",
+        headers={"Authorization": f"Bearer {PREFIXES[Token.Kind.READ]}x"},
     )
     assert personal.status_code == 401
     for document, path in ((raw_samples(cluster="mahti"), "cluster"), ({"schema": "node-summary/1"}, "schema")):

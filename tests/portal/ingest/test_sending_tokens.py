@@ -10,15 +10,16 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from jobs.models import ApiToken, Job, User
-from portal.sign_in.personal_tokens import SENDING_PREFIX, issue_token
+from jobs.models import Job, Token, User
+from jobs.tokens.models import PREFIXES
+from jobs.tokens.services import issue_token
 from tests.payloads import record
-from tests.portal.conftest import carry_session
+from tests.portal.conftest import carry_session, overflow_px
 from tests.portal.own_runs import RECORDS, SUMMARIES, alone, own_summary, post, sending_token
 
 pytestmark = pytest.mark.django_db
 
-SECRET = re.compile(rf"{SENDING_PREFIX}[\w-]{{43}}")
+SECRET = re.compile(rf"{PREFIXES[Token.Kind.SEND]}[\w-]{{43}}")
 PAGE = "/settings/tokens/"
 FORM = {"name": "runs", "kind": "send", "days": "90"}
 
@@ -41,14 +42,14 @@ def test_a_person_makes_one_in_settings_and_sends_with_it(cast) -> None:
     (secret,) = SECRET.findall(answer.content.decode())
     assert "send runs in your name" in answer.content.decode()
     assert "no-store" in answer["Cache-Control"]
-    token = ApiToken.objects.get()
+    token = Token.objects.get()
     assert (token.user.username, token.name, token.kind) == ("alice", "runs", "send")
     assert token.expires_at - token.created_at == timedelta(days=90)
-    assert secret not in str(ApiToken.objects.values()[0])
+    assert secret not in str(Token.objects.values()[0])
     assert "send own runs" in client.get(PAGE).content.decode()
     assert post(secret, own_summary(alone())).status_code == 201
     assert Job.objects.get().user.username == "alice"
-    assert ApiToken.objects.get().last_used_at is not None
+    assert Token.objects.get().last_used_at is not None
 
 
 def test_it_reads_nothing(reported) -> None:
@@ -73,7 +74,7 @@ def test_it_sends_no_job_records(cast) -> None:
 def test_a_token_that_reads_sends_nothing(cast) -> None:
     secret = issue_token(User.objects.get(username="alice"), name="n", days=30, now=timezone.now())
     assert post(secret, own_summary(alone())).status_code == 401
-    assert ApiToken.objects.get().kind == "read"
+    assert Token.objects.get().kind == "read"
     assert read(secret).status_code == 200
 
 
@@ -85,9 +86,9 @@ def test_while_it_is_off_nobody_makes_one_and_existing_ones_are_refused(cast, se
     assert "disabled" in page
     answer = client.post(PAGE, FORM | {"name": "another"}).content.decode()
     assert "Sending measurements of own runs is disabled on this portal." in answer
-    assert ApiToken.objects.count() == 1
+    assert Token.objects.count() == 1
     assert SECRET.search(client.post(PAGE, {"name": "reads", "days": "30"}).content.decode()) is None
-    assert ApiToken.objects.get(name="reads").kind == "read"
+    assert Token.objects.get(name="reads").kind == "read"
     for path in (SUMMARIES, RECORDS):
         refused = post(secret, own_summary(alone()), path)
         assert (refused.status_code, refused["Content-Type"]) == (403, "application/problem+json")
@@ -99,15 +100,15 @@ def test_while_it_is_off_nobody_makes_one_and_existing_ones_are_refused(cast, se
 @pytest.mark.parametrize("wrong", [{"kind": ""}, {"kind": "both"}, {"days": "7"}])
 def test_an_answer_that_was_not_offered_makes_no_token(cast, wrong: dict[str, str]) -> None:
     cast("alice").post(PAGE, FORM | wrong)
-    assert not ApiToken.objects.exists()
+    assert not Token.objects.exists()
 
 
 def test_it_ends_when_it_expires_is_revoked_or_its_owner_leaves(cast) -> None:
     late = sending_token(name="late", now=timezone.now() - timedelta(days=31))
     revoked, left = sending_token(name="one"), sending_token(name="two")
-    answer = cast("alice").post(f"{PAGE}{ApiToken.objects.get(name='one').pk}/revoke/", follow=True)
+    answer = cast("alice").post(f"{PAGE}{Token.objects.get(name='one').pk}/revoke/", follow=True)
     assert "“one” can no longer be used to send." in answer.content.decode()
-    answers = [post(secret, own_summary(alone())) for secret in (late, revoked, f"{SENDING_PREFIX}x")]
+    answers = [post(secret, own_summary(alone())) for secret in (late, revoked, f"{PREFIXES[Token.Kind.SEND]}x")]
     assert [(answer.status_code, answer["WWW-Authenticate"]) for answer in answers] == [(401, "Bearer")] * 3
     assert post(left, own_summary(alone())).status_code == 201
     User.objects.filter(username="alice").update(is_active=False)
@@ -136,10 +137,10 @@ def test_calls_are_counted_beside_the_persons_others(settings, monkeypatch: pyte
 
 def test_administrators_see_what_each_may_do_and_revoke_it(cast) -> None:
     secret, grace = sending_token(), cast("grace")
-    page = grace.get("/admin/jobs/apitoken/").content.decode()
+    page = grace.get("/admin/jobs/token/").content.decode()
     assert "Sends measurements of your own runs" in page
-    assert grace.get("/admin/jobs/apitoken/?kind__exact=read").content.decode().count("field-kind") == 0
-    grace.post("/admin/jobs/apitoken/", {"action": "revoke", "_selected_action": [ApiToken.objects.get().pk]})
+    assert grace.get("/admin/jobs/token/?kind__exact=read").content.decode().count("field-kind") == 0
+    grace.post("/admin/jobs/token/", {"action": "revoke", "_selected_action": [Token.objects.get().pk]})
     assert post(secret, own_summary(alone())).status_code == 401
 
 
@@ -159,7 +160,7 @@ def test_somebody_makes_a_sending_token_in_a_browser(browser, live_server, cast,
     secret = page.inner_text(".new-token code >> nth=0")
     assert SECRET.fullmatch(secret)
     assert "send own runs" in page.inner_text("table.jobs")
-    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+    assert overflow_px(page) == 0
     assert post(secret, own_summary(alone())).status_code == 201
     assert said == []
     context.close()

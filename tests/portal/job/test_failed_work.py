@@ -17,11 +17,11 @@ from analysis.models import JobEfficiency
 from analysis.services import JUDGEMENT, analyse_due
 from education.models import Lesson, LessonLink
 from education.services.links import LINK
-from jobs.failures.selectors import failures
-from jobs.failures.services import try_again
+from jobs.imports.services import IMPORT, ONLY
 from jobs.models import AuditEntry, Job, User, WorkFailure
 from jobs.services import record_job
-from jobs.tasks import IMPORT, ONLY
+from jobs.work_queue.selectors import failures
+from jobs.work_queue.services import try_again
 from reports.mail.services import planning
 from reports.mail.services.planning import PLANNING
 from reports.services.publishing import REPORT
@@ -178,7 +178,7 @@ def test_the_log_and_the_row_of_a_persons_mail_name_an_account_and_no_person(cas
 
     monkeypatch.setattr(planning, "plan_person", lambda pk, now: broken())
     monkeypatch.setattr(planning, "people_due", lambda now: [alice.pk])
-    with caplog.at_level(logging.WARNING, "jobs.failures.services"):
+    with caplog.at_level(logging.WARNING, "jobs.work_queue.services"):
         assert planning.plan_due(10) == 0
     row = WorkFailure.objects.get()
     assert row.error.startswith("struct.error at tests/portal/job/test_failed_work.py:")

@@ -11,12 +11,11 @@ from django.core.management import call_command
 from jobs.services import record_job
 from metrics.services import record_node_summary
 from tests.payloads import gpu, job_record, node_payload
-from tests.portal.conftest import PASSWORD, carry_session
+from tests.portal.conftest import PASSWORD, carry_session, overflow_px
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 PAGE = "/jobs/lumi/123456/"
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 BOTTOM = "part => part.getBoundingClientRect().bottom + scrollY"
 
 
@@ -48,7 +47,7 @@ def test_the_first_screen_holds_the_answer_and_what_to_change(opened, reported) 
     assert page.locator("button.copy").evaluate(BOTTOM) < 800
     assert page.locator("#figure-gpu_use").bounding_box()["y"] < 700
     phone = opened(viewport={"width": 390, "height": 844})
-    assert phone.evaluate(OVERFLOW) == 0
+    assert overflow_px(phone) == 0
     order = [".job-line", ".class-name", ".request-diff", "#figure-gpu_use", "#why", "#every-node"]
     tops = [phone.locator(part).bounding_box()["y"] for part in order]
     assert tops == sorted(tops)
@@ -128,7 +127,7 @@ def test_without_scripts_the_picture_stays_and_every_node_is_reached(opened) -> 
     page.wait_for_url("**node=19**")
     assert page.locator("tr.node th").all_inner_texts() == ["nid000019"]
     assert page.url.endswith("#every-node")
-    assert page.evaluate(OVERFLOW) == 0
+    assert overflow_px(page) == 0
 
 
 def test_an_address_that_points_into_a_fold_opens_it(opened, reported) -> None:

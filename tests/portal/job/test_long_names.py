@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from jobs.models import Job
-from tests.portal.conftest import carry_session, text
+from tests.portal.conftest import carry_session, overflow_px, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NAME = "x" * 250
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 LINES = """found => Math.round(found.getBoundingClientRect().height / parseFloat(getComputedStyle(found).lineHeight))"""
 
 
@@ -24,11 +23,11 @@ def test_it_takes_three_lines_and_no_more_width_than_the_screen(
     page = context.new_page()
     page.goto("/jobs/lumi/1/")
     assert 1 <= page.locator("h1").evaluate(LINES) <= 3
-    assert page.evaluate(OVERFLOW) == 0
+    assert overflow_px(page) == 0
     assert page.locator("#facts dd").first.text_content() == NAME
     page.goto("/compare/?" + "&".join(f"job=lumi/{job_id}.0" for job_id in (1, 2, 3, 4)))
     assert page.locator("h1").text_content() == "Compare 4 jobs"
-    assert page.evaluate(OVERFLOW) == 0
+    assert overflow_px(page) == 0
     context.close()
 
 

@@ -14,9 +14,9 @@ from django.test import Client
 from pypdf import PdfReader
 
 from metrics.models import NodeSummary
-from metrics.services import create_collector_token
-from reports.text import WIDTH
 from tests.payloads import gpu, record, summary
+from tests.tokens import create_collector_token
+from wire.report_columns import COLUMNS
 
 pytestmark = pytest.mark.django_db
 
@@ -108,4 +108,4 @@ def test_a_hostile_text_acts_nowhere_and_stays_short(cast, client: Client) -> No
     assert "more errors of the collector" in page
     lines = text.partition("Not measured\n")[2].splitlines()
     assert len(lines) < 30
-    assert max(map(len, lines)) <= WIDTH
+    assert max(map(len, lines)) <= COLUMNS

@@ -11,7 +11,7 @@ from analysis.models import IdleHold
 from analysis.waiting.services import check_waits
 from jobs.models import Job
 from jobs.services import share_job
-from portal.pages.job.waited import waited_text
+from portal.pages.job.views import waited_text
 from tests.analysis.waiting.accounting import imported, started
 
 PAGE = "/jobs/lumi/123456/"

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Job
-from portal.pages.jobs import csv_download
+from portal.pages.jobs import views
 from portal.pages.jobs.orders import SORTS
 from tests.portal.jobs.test_job_pages import many, run
 
@@ -23,8 +23,8 @@ THE_REST = 'NOT ("jobs_job"."id" IN ('
 
 @pytest.fixture(autouse=True)
 def few_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_download, "FIRST_ROWS", FIRST)
-    monkeypatch.setattr(csv_download, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(views, "FIRST_ROWS", FIRST)
+    monkeypatch.setattr(views, "CHUNK_ROWS", 7)
 
 
 def lines(client: Client, address: str) -> Iterator[str]:

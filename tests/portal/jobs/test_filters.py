@@ -44,6 +44,7 @@ def test_each_filter_that_is_on_is_a_chip_whose_link_leaves_it_out(cast) -> None
         "Time: Last 30 days": "/jobs/?q=train&state=COMPLETED&sort=use",
     }
     assert chips_on(alice, "array=lumi/7") == {"Array: lumi/7": "/jobs/"}
+    assert chips_on(alice, "counted=flags") == {"Counted: by flags": "/jobs/"}
 
 
 def test_a_pi_filters_by_the_members_of_the_projects_they_lead(cast) -> None:

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from analysis.models import JobEfficiency
 from jobs.models import Job
 from portal.pages.jobs.orders import SORTS, WORK_SORTS
-from tests.portal.conftest import carry_session
+from tests.portal.conftest import carry_session, overflow_px
 from tests.portal.jobs.test_job_pages import run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -20,7 +20,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 JOB_IDS = "#shown td.name a .id"
 STAYS = "() => { window.isSamePage = true; }"
 STAYED = "() => window.isSamePage === true"
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 @pytest.fixture
@@ -340,7 +339,7 @@ def test_a_swapped_list_with_an_array_has_no_barrier_and_nothing_wider_than_the_
     page.wait_for_selector("text=Array 100")
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
-    assert page.evaluate(OVERFLOW) == 0
+    assert overflow_px(page) == 0
 
 
 @pytest.mark.parametrize("sort", [*SORTS, "jobs"])

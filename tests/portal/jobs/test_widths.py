@@ -8,12 +8,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from reports.wording import TITLES
-from tests.portal.conftest import carry_session
+from tests.portal.conftest import carry_session, overflow_px
 from tests.portal.jobs.test_job_pages import run
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 PHONE = {"width": 390, "height": 844}
 # How much of a finding's title is seen: the characters that fit into its link, in its own type.
 SEEN = """link => {
@@ -75,13 +74,13 @@ def test_a_page_of_jobs_on_a_phone_is_at_most_2500_pixels_high(opened, name: str
     page = opened(name, viewport=PHONE)
     assert page.locator("#shown tbody tr").count() == 25
     assert page.evaluate("document.documentElement.scrollHeight") <= 2500
-    assert page.evaluate(OVERFLOW) == 0
+    assert overflow_px(page) == 0
 
 
 def test_no_two_findings_read_alike_on_a_phone_and_nothing_is_wider_than_it(opened) -> None:
     of_every_kind()
     page = opened("carol", viewport=PHONE)
-    assert page.evaluate(OVERFLOW) == 0
+    assert overflow_px(page) == 0
     links = page.locator("td.finding a")
     seen = [links.nth(place).evaluate(SEEN) for place in range(links.count())]
     assert len(seen) == len(TITLES)
@@ -114,7 +113,7 @@ def test_the_page_of_a_pi_never_scrolls_sideways(opened, address: str) -> None:
     wider = {}
     for width in widths:
         page.set_viewport_size({"width": width, "height": 800})
-        if over := page.evaluate(OVERFLOW):
+        if over := overflow_px(page):
             wider[width] = over
     assert wider == {}
 

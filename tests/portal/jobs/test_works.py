@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from jobs.models import Job, Project
-from portal.charts.job_addresses import work_jobs_address
+from portal.charts.finding_list import jobs_address
 from portal.pages.jobs.works import WorkRow
 from tests.portal.jobs.test_filters import chips_on, ignored, shown
 from tests.portal.jobs.test_job_pages import NOW, run
@@ -91,7 +91,7 @@ def test_the_link_of_a_work_keeps_the_filters_and_lists_as_many_jobs_as_it_says(
 
 
 def test_the_filter_by_work_takes_its_key_and_its_chip_says_its_name(several) -> None:
-    address = work_jobs_address(TRAIN, {"sort": "hours"}).partition("?")[2]
+    address = jobs_address({"sort": "hours", "work": TRAIN}).partition("?")[2]
     assert sorted(shown(several, address)) == [1, 2, 3, 4]
     assert chips_on(several, address) == {"Work: train": "/jobs/?sort=hours"}
     assert ignored(several, address) == ""

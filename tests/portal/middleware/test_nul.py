@@ -9,10 +9,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from metrics.services import create_collector_token
 from portal.ingest.door import SCHEMAS
 from tests.payloads import raw_samples, record, summary
 from tests.portal.test_access import TABLE
+from tests.tokens import create_collector_token
 
 pytestmark = pytest.mark.django_db
 

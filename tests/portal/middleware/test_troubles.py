@@ -11,33 +11,33 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
-from celery import Task
 from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
-from education.tasks import check_links
 from jobs.services import record_job
-from jobs.tasks import import_directory
 from metrics.models import NodeSummary
-from metrics.services import create_collector_token, record_node_summary
+from metrics.services import record_node_summary
 from portal.environment import secret_key
-from portal.management.commands import worker
-from portal.tasks import expire, follow_up
+from portal.steps.step import NIGHTLY
+from portal.tasks import run_steps
 from reports.mail.emails import Letter, MailError
 from reports.mail.emails import post as post_letter
 from reports.mail.services.files import FileBackend
 from reports.models import Report, StoredPdf
-from reports.tasks import deliver
-from tests.parts import missing
+from tests.parts import need
 from tests.payloads import job_record, node_payload, summary
-from tests.processes import free_ports, wait_until
+from tests.processes import end, free_ports, wait_until
+from tests.steps import often_celery, often_local
+from tests.tables import copy_sqlite
+from tests.tokens import create_collector_token
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 READ_ONLY = "The database is read-only at the moment: nothing can be stored."
@@ -79,8 +79,7 @@ def full(table: str) -> Iterator[None]:
 
 @pytest.fixture
 def on_server(transactional_db: None) -> None:
-    if connection.vendor != "postgresql":
-        missing("PostgreSQL")
+    need("the tests' PostgreSQL")
 
 
 @pytest.fixture
@@ -138,7 +137,7 @@ def test_a_pdf_that_cannot_be_stored_is_made_and_answered(
 ) -> None:
     record_node_summary(node_payload())
     record_job(job_record())
-    worker.sweep()
+    often_local()
     alice = cast("alice")
     with trouble():
         answer = alice.get(PDF)
@@ -155,7 +154,7 @@ def test_a_pdf_that_cannot_be_stored_is_made_and_answered(
     [(read_only, "database read-only"), (lambda: full("jobs_workfailure"), "disk full")],
     ids=["read-only", "full"],
 )
-@pytest.mark.parametrize("one_round", [worker.sweep, follow_up], ids=["local", "Celery"])
+@pytest.mark.parametrize("one_round", [often_local, often_celery], ids=["local", "Celery"])
 def test_a_worker_says_it_in_one_line_and_goes_on_later(
     on_server: None, caplog: pytest.LogCaptureFixture, trouble: Callable, status: str, one_round: Callable
 ) -> None:
@@ -166,10 +165,10 @@ def test_a_worker_says_it_in_one_line_and_goes_on_later(
     assert not Report.objects.exists()
     (line,) = (each for each in caplog.records if each.levelno >= logging.ERROR)
     assert line.getMessage().startswith(f"{status}: ")
-    assert line.getMessage().endswith(" waits for the next round")
+    assert line.getMessage().endswith(" waits until it is due again")
     assert line.exc_info is None
-    worker.sweep()
-    worker.sweep()
+    often_local()
+    often_local()
     assert Report.objects.exists()
 
 
@@ -184,25 +183,21 @@ def no_database(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "ensure_connection", unreachable)
 
 
-@pytest.mark.parametrize("task", [follow_up, deliver, check_links, import_directory], ids=lambda task: task.name)
-def test_work_without_its_database_is_one_line_and_waits_for_the_beat(
-    task: Task, no_database: None, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    task.apply()
-    # Celery itself tells of every task that it ended.
-    lines = [each.getMessage() for each in caplog.records if " succeeded in " not in each.getMessage()]
-    assert lines == [f"database unreachable: {task.name} waits for the next round"]
-
-
-@pytest.mark.parametrize("one_round", [lambda: worker.done("expiry", worker.expire), expire], ids=["local", "Celery"])
-def test_removing_what_was_kept_without_its_database_is_one_line(
+@pytest.mark.parametrize(
+    "one_round",
+    [
+        *(often_local, often_celery, partial(run_steps, "DELIVER_SECONDS"), partial(run_steps, NIGHTLY)),
+        partial(run_steps, NIGHTLY, "expire"),
+    ],
+)
+def test_steps_without_their_database_are_one_line(
     one_round: Callable, no_database: None, caplog: pytest.LogCaptureFixture, settings, tmp_path: Path
 ) -> None:
     settings.EMAIL_FILE_PATH = tmp_path
-    caplog.set_level(logging.WARNING)
+    caplog.set_level(logging.INFO)
     one_round()
-    assert [each.getMessage() for each in caplog.records] == ["database unreachable: expiry waits for the next round"]
+    lines = [each.getMessage() for each in caplog.records]
+    assert lines == ["database unreachable: background work waits until it is due again"]
 
 
 def test_a_folder_of_messages_that_cannot_be_written_is_no_fault_of_a_mail_server(settings, tmp_path: Path) -> None:
@@ -237,9 +232,9 @@ class Portal:
             "SECRET_KEY": "x",
         }
         self.environment["DJANGO_SETTINGS_MODULE"] = "portal.settings"
-        self.manage("migrate", "--verbosity", "0")
+        self.process: subprocess.Popen[bytes] | None = None
+        copy_sqlite(var / "kaiku.sqlite3")
         self.token = self.manage("create_token", "nodes", "--cluster", "lumi")
-        self.start()
 
     def start(self) -> None:
         command = [sys.executable, "manage.py", "serve", "--bind", self.base.removeprefix("http://")]
@@ -248,8 +243,8 @@ class Portal:
         wait_until("the portal", lambda: self.ask("/healthz")[0] == 200)
 
     def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(60)
+        if self.process is not None:
+            end(self.process)
 
     def manage(self, *arguments: str) -> str:
         command = [sys.executable, "manage.py", *arguments]
@@ -276,18 +271,16 @@ class Portal:
 @pytest.fixture
 def portal(tmp_path: Path) -> Iterator[Portal]:
     """Its data lie on 16 MiB of memory, which only root may mount."""
-    var = Path(tempfile.mkdtemp(prefix="kaiku-var-"))
-    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "none", var], check=False).returncode:
-        missing("root with tmpfs")
-    started = None
-    try:
+    need("mounts")
+    with ExitStack() as ending:
+        var = Path(tempfile.mkdtemp(prefix="kaiku-var-"))
+        ending.callback(var.rmdir)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "none", var], check=True)
+        ending.callback(subprocess.run, ["umount", "--lazy", var], check=True)
         started = Portal(var, tmp_path / "portal.log")
+        ending.callback(started.stop)
+        started.start()
         yield started
-    finally:
-        if started is not None:
-            started.stop()
-        subprocess.run(["umount", "--lazy", var], check=True)
-        var.rmdir()
 
 
 def remount(portal: Portal, how: str) -> None:

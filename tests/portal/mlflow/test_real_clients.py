@@ -7,13 +7,11 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from jobs.experiments.models import Artifact, ExperimentRun, RunJob
@@ -23,20 +21,14 @@ from jobs.experiments.services.points import sort_points
 from jobs.models import User
 from jobs.records import JobRecord
 from jobs.services import record_job
-from tests.parts import missing
+from tests.parts import CLIENTS
 from tests.payloads import job_record
 from tests.portal.mlflow.tracking import logging_token
 from tests.portal.served import database_environment, serving
 from tests.processes import free_ports
 
-pytestmark = [
-    pytest.mark.postgresql,
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("serving"),
-]
+pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
-CLIENTS = Path(sys.prefix) / "clients"
-"""Where tests/clients/install puts them."""
 TRAINING = Path(__file__).parent / "training"
 [LINES] = re.findall(
     r"^```python\n(.*?)^with run:", (Path(__file__).parents[3] / "docs/mlflow.md").read_text(), re.MULTILINE | re.DOTALL
@@ -49,8 +41,6 @@ class Training:
 
     def __init__(self, client: str, portal: str, home: Path) -> None:
         self.python = CLIENTS / client / "bin" / "python"
-        if not self.python.exists():
-            missing(f"MLflow's client {client} (tests/clients/install)")
         self.portal, self.home = portal, home
         self.user = User.objects.create(username="alice")
         self.token = logging_token(self.user)
@@ -75,10 +65,13 @@ class Training:
         return done
 
 
-@pytest.fixture(params=["mlflow-3", "mlflow-2"])
+@pytest.fixture(
+    params=[
+        pytest.param("mlflow-3", marks=pytest.mark.needs("MLflow 3")),
+        pytest.param("mlflow-2", marks=pytest.mark.needs("MLflow 2")),
+    ]
+)
 def client(request: pytest.FixtureRequest) -> str:
-    if connection.vendor != "postgresql":
-        pytest.skip("clients log from several threads at once, which SQLite in memory does not take")
     return request.param
 
 

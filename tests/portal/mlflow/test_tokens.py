@@ -7,7 +7,7 @@ from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
-from jobs.models import ApiToken, User
+from jobs.models import Token, User
 from tests.portal.mlflow.tracking import CALLS, FILES, Tracking, error_of, logging_token
 
 pytestmark = pytest.mark.django_db
@@ -31,15 +31,15 @@ def test_a_session_is_no_token(alice: User, script: Tracking) -> None:
     assert error_of(client.get(f"/mlflow/{CALLS}experiments/get?experiment_id=0")) == UNAUTHENTICATED
 
 
-@pytest.mark.parametrize("kind", [ApiToken.Kind.READ, ApiToken.Kind.SEND])
-def test_a_token_of_another_kind_logs_nothing(alice: User, kind: ApiToken.Kind) -> None:
+@pytest.mark.parametrize("kind", [Token.Kind.READ, Token.Kind.SEND])
+def test_a_token_of_another_kind_logs_nothing(alice: User, kind: Token.Kind) -> None:
     answer = Tracking(logging_token(alice, kind)).sent("POST", f"{CALLS}runs/create", {"experiment_id": "0"})
     assert error_of(answer) == (403, "PERMISSION_DENIED")
     assert "kaiku_log_" in answer.json()["message"]
 
 
 def test_a_revoked_token_logs_nothing(script: Tracking) -> None:
-    ApiToken.objects.update(revoked_at=timezone.now())
+    Token.objects.update(revoked_at=timezone.now())
     assert script.refused("runs/create", experiment_id="0") == UNAUTHENTICATED
 
 
@@ -62,8 +62,7 @@ def test_a_database_that_cannot_be_reached_is_a_reason_to_try_again_soon(
     def unreachable(*_: object) -> None:
         raise OperationalError
 
-    monkeypatch.setattr("portal.mlflow.views.holder_of", unreachable)
-    monkeypatch.setattr("portal.tracking.views.logging_person", unreachable)
+    monkeypatch.setattr("portal.tracking.call.token_and_holder", unreachable)
     answer = script.sent("POST", CALLS + name, {})
     assert error_of(answer) == (503, "TEMPORARILY_UNAVAILABLE")
     assert not answer.has_header("Retry-After")  # clients would wait that long, and their script with them

@@ -11,8 +11,8 @@ from django.test import Client
 from django.utils import timezone
 
 from jobs.experiments.models import ExperimentRun
-from jobs.models import ApiToken, User
-from portal.sign_in.personal_tokens import issue_token
+from jobs.models import Token, User
+from jobs.tokens.services import issue_token
 
 CALLS, FILES = "api/2.0/mlflow/", "api/2.0/mlflow-artifacts/artifacts"
 TOKEN_DAYS = 30
@@ -20,7 +20,7 @@ CLIENT = Client()
 """One for all: making one reads every static file."""
 
 
-def logging_token(user: User, kind: ApiToken.Kind = ApiToken.Kind.RUNS) -> str:
+def logging_token(user: User, kind: Token.Kind = Token.Kind.RUNS) -> str:
     return issue_token(user, name=f"{kind} {user}", days=TOKEN_DAYS, now=timezone.now(), kind=kind)
 
 

@@ -19,15 +19,13 @@ from analysis.escalation.services import escalate
 from analysis.policy.figures import PolicyExport
 from analysis.policy.keys import user_key
 from analysis.policy.raised import FlagList
-from jobs.audit.services import by_command
-from jobs.models import AuditEntry, PolicyToken, User
-from metrics.services import create_collector_token
-from portal.sign_in.personal_tokens import issue_token
-from portal.sign_in.policy_tokens import issue_policy_token
+from jobs.models import AuditEntry, Token, User
+from jobs.tokens.services import issue_token
 from reports.policy_export import COLUMNS, json_schema
 from tests.analysis.policy.test_flag_list import PROJECT, person_day
 from tests.analysis.policy.test_months import PEOPLE, close
 from tests.analysis.site.test_months import OCTOBER, run
+from tests.tokens import create_collector_token, site_token
 
 pytestmark = pytest.mark.django_db
 
@@ -40,7 +38,7 @@ def bearing(secret: str) -> Client:
 
 
 def token(name: str = "slurm", days: int = 30) -> str:
-    return issue_policy_token(name, days=days, now=timezone.now(), by=by_command("test"))
+    return site_token(Token.Kind.POLICY, name, days=days)
 
 
 @pytest.fixture
@@ -158,9 +156,9 @@ def test_other_periods_cannot_be_asked_for(program, closed, query: str, status: 
 def test_nobody_reads_without_a_valid_token(closed) -> None:
     secret = token()
     expired = token("old")
-    PolicyToken.objects.filter(name="old").update(expires_at=timezone.now() - timedelta(seconds=1))
+    Token.objects.filter(name="old").update(expires_at=timezone.now() - timedelta(seconds=1))
     revoked = token("gone")
-    call_command("create_policy_token", "gone", "--revoke")
+    call_command("create_token", "--kind", "policy", "gone", "--revoke")
     sends = issue_token(User.objects.get(username="alice"), name="n", days=30, now=timezone.now(), kind="send")
     others = (secret[:-1] + "x", expired, revoked, create_collector_token("nodes", "lumi"), "", "kaiku_policy_")
     for path in (f"{EXPORT}.json", f"{EXPORT}.csv", FLAGS):
@@ -198,7 +196,7 @@ def test_each_read_is_logged_with_who_what_and_how_many_rows(program, closed, ca
         ("policy_token", "slurm", "flags", "json, 0 rows"),
         ("command", "manage.py export_policy", "efficiency, 2026-09", "csv, 6 rows"),
     ]
-    assert PolicyToken.objects.get().last_used_at is not None
+    assert Token.objects.get().last_used_at is not None
 
 
 def test_a_program_that_reads_too_often_waits(program, closed, settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,10 +251,10 @@ def test_the_command_writes_a_whole_file_or_none(closed, tmp_path: Path, program
 
 
 def test_the_command_that_creates_tokens(capsys) -> None:
-    call_command("create_policy_token", "slurm", "--days", "30")
+    call_command("create_token", "--kind", "policy", "slurm", "--days", "30")
     secret = capsys.readouterr().out.strip()
     assert secret.startswith("kaiku_policy_")
-    assert secret not in str(PolicyToken.objects.values()) + str(AuditEntry.objects.values())
+    assert secret not in str(Token.objects.values()) + str(AuditEntry.objects.values())
     for arguments in (
         ("slurm",),
         ("x", "--days", "0"),
@@ -266,8 +264,8 @@ def test_the_command_that_creates_tokens(capsys) -> None:
         ("nobody", "--revoke"),
     ):
         with pytest.raises(CommandError):
-            call_command("create_policy_token", *arguments)
-    call_command("create_policy_token", "slurm", "--revoke")
+            call_command("create_token", "--kind", "policy", *arguments)
+    call_command("create_token", "--kind", "policy", "slurm", "--revoke")
     entries = AuditEntry.objects.order_by("pk").values_list("action", "kind", "name")
     assert list(entries) == [("token_made", "policy_token", "slurm"), ("token_revoked", "policy_token", "slurm")]
 

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from analysis.models import PolicyMonth, PolicyRow
+from analysis.models import ClosedMonth, PolicyRow
 from analysis.policy.figures import FIGURES, OF_FEW_JOBS
 from jobs.models import AuditEntry
 from tests.portal.conftest import text
@@ -25,7 +25,9 @@ SHOWN = {
 
 def make_rows(users: int = 3) -> None:
     for first_day in (date(2026, 9, 1), date(2026, 10, 1)):
-        month = PolicyMonth.objects.create(first_day=first_day, closed_at=datetime(2026, 11, 8, tzinfo=UTC))
+        month = ClosedMonth.objects.create(
+            kind="policy", figures=[], first_day=first_day, closed_at=datetime(2026, 11, 8, tzinfo=UTC)
+        )
         PolicyRow.objects.create(month=month, kind="project", key="project_465000001", figures=SHOWN)
         PolicyRow.objects.create(month=month, kind="project", key="<b>odd", withheld="few_people")
         hidden = SHOWN | {"withheld_columns": ["flag", "followed_runs"], "flag": None, "followed_runs": None}

@@ -43,7 +43,7 @@ def used(reported) -> None:
     Job.objects.filter(job_id=3).update(state="FAILED")
     JobEfficiency.objects.filter(job__job_id=1).update(energy_j=7_200_000.0)
     JobEfficiency.objects.filter(job__job_id=5).update(uncounted_reason="short")
-    note_all()
+    note_all(timezone.now())
 
 
 def of(client, days: str) -> dict:

@@ -10,7 +10,7 @@ from django.core.cache import cache
 from django.test import Client
 from django.urls import resolve
 
-from analysis.models import AdviceMonth, SiteMonth
+from analysis.models import ClosedMonth
 from portal.middleware.public_page import PUBLIC
 from tests.portal.site.factors import stated
 
@@ -34,7 +34,7 @@ def close(first_day: date, allocated: float = 40000.0) -> None:
     total = {"name": "", "allocated": allocated, "used": allocated * 0.4, "unused": allocated * 0.6}
     tables = {"class": CLASSES, "finding": [{"name": "idle_gpus", "allocated": 1.0, "used": 0.0, "unused": 1.0}]}
     figures = {"total": total, "tables": tables, "energy_kwh": 1250.0}
-    SiteMonth.objects.create(first_day=first_day, figures=figures, closed_at=AT)
+    ClosedMonth.objects.create(kind="site", first_day=first_day, figures=figures, closed_at=AT)
 
 
 @pytest.fixture
@@ -59,8 +59,8 @@ def test_everybody_reads_the_latest_month_that_may_be_shown() -> None:
     close(date(2026, 9, 1), 20000.0)
     close(date(2026, 10, 1))
     withheld = {"total": {"name": "", "withheld": "few_people"}}
-    SiteMonth.objects.create(first_day=date(2026, 11, 1), figures=withheld, closed_at=AT)
-    AdviceMonth.objects.create(first_day=date(2026, 9, 1), figures=[RULE], closed_at=AT)
+    ClosedMonth.objects.create(kind="site", first_day=date(2026, 11, 1), figures=withheld, closed_at=AT)
+    ClosedMonth.objects.create(kind="advice", first_day=date(2026, 9, 1), figures=[RULE], closed_at=AT)
     with stated():
         page = words(Client())
     # 24,000 of 40,000 is 60 %; 10,000 of 40,000 is 25 %; 1,250 kWh x 83 g = 103.75 kg.
@@ -84,7 +84,7 @@ def test_before_the_first_month_it_says_when_one_appears() -> None:
 @pytest.mark.usefixtures("_on")
 def test_where_every_month_has_too_few_people_it_does_not_promise_one() -> None:
     withheld = {"total": {"name": "", "withheld": "few_people"}}
-    SiteMonth.objects.create(first_day=date(2026, 10, 1), figures=withheld, closed_at=AT)
+    ClosedMonth.objects.create(kind="site", first_day=date(2026, 10, 1), figures=withheld, closed_at=AT)
     page = words(Client())
     assert "Figures are shown of months in which at least 5 people used GPUs" in page
     assert "appear" not in page

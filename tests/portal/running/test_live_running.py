@@ -80,8 +80,9 @@ def test_what_is_seen_stays_in_its_place_while_more_is_unfolded(page) -> None:
 def test_the_list_of_ended_jobs_stays_as_it_is_sorted_while_running_jobs_update(page) -> None:
     shown(page, "/jobs/?q=train")
     asked = calls(page)
+    before = page.url
     page.locator("#shown a[data-sort]").first.click()
-    page.wait_for_timeout(500)
+    page.wait_for_url(lambda address: address != before)
     sorted_at = page.url
     warn()
     after(page, 1.2)
@@ -91,7 +92,7 @@ def test_the_list_of_ended_jobs_stays_as_it_is_sorted_while_running_jobs_update(
     assert page.locator("#shown tbody tr").count() == 2
     # And a sorted list is not taken for an update of the running jobs.
     page.locator("#shown a[data-sort]").last.click()
-    page.wait_for_timeout(500)
+    page.wait_for_url(lambda address: address != sorted_at)
     assert page.locator("#running-now").count() == 1
 
 

@@ -13,12 +13,12 @@ from django.utils import timezone
 
 from analysis.early.models import RunningRun
 from jobs.models import User
-from portal.sign_in.personal_tokens import issue_token
-from tests.collector.cli.programs import built, person_of, ran
+from jobs.tokens.services import issue_token
+from tests.cli.programs import built, person_of, ran
 from tests.portal.queue.queued import read
 from tests.portal.running.shown import measured, word
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("serving")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
@@ -47,9 +47,8 @@ def test_a_running_job_with_its_word_and_then_nothing_that_runs(kaiku, environ) 
 
 def test_control_c_ends_it_without_a_traceback(kaiku, environ) -> None:
     measured()
-    # A shell's background work ignores the signal, and its children with it.
     process = subprocess.Popen(
-        ["env", "--default-signal=INT", kaiku, "watch"],
+        [kaiku, "watch"],
         env=environ,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -12,19 +12,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from django.db import connection
 
 from jobs.services import record_job
 from metrics.services import record_node_summary
+from portal.steps.step import RUN_STEPS
 from reports.models import Report
-from tests.parts import REDIS_URL, empty_redis, missing
+from tests.parts import REDIS_URL, empty_redis
 from tests.payloads import job_record, node_payload, summary
 from tests.portal.served import SUMMARIES, database_environment, embedded_environment, manage, serving
 from tests.portal.serving.test_celery import worker as celery_worker
 from tests.processes import wait_until
 
 IN_JSON = {"LOG_FORMAT": "json", "BEHIND_PROXY": "yes"}
-TASKS = ("portal.tasks.follow_up", "reports.tasks.deliver", "education.tasks.check_links", "portal.tasks.expire")
 FAULT = """
 import os
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "portal.settings")
@@ -99,10 +98,8 @@ def test_a_command_that_meets_a_fault_ends_with_an_object(tmp_path: Path) -> Non
 @pytest.mark.xdist_group("redis")
 @pytest.mark.django_db(transaction=True)
 def test_a_celery_worker_writes_objects_with_the_task_they_belong_to(tmp_path: Path) -> None:
-    if connection.vendor != "postgresql":
-        missing("PostgreSQL")
     empty_redis()
-    environment = database_environment(tmp_path) | IN_JSON | {"REDIS_URL": REDIS_URL, "SWEEP_SECONDS": "1"}
+    environment = database_environment(tmp_path) | IN_JSON | {"REDIS_URL": REDIS_URL, "STEP_SECONDS": "1"}
     record_job(job_record())
     record_node_summary(node_payload([10.0] * 3))
     log = tmp_path / "first.log"
@@ -113,7 +110,7 @@ def test_a_celery_worker_writes_objects_with_the_task_they_belong_to(tmp_path: P
         process.wait(30)
     said = lines_of(log)
     ended = [line for line in said if line["logger"] == "celery.app.trace"]
-    assert {line["task"] for line in ended} <= set(TASKS)
+    assert {line["task"] for line in ended} == {RUN_STEPS}
     assert {line["task_id"] in line["message"] for line in ended} == {True}
     assert "worker: Warm shutdown (MainProcess)" in {line["message"] for line in said}
     came = [line for line in said if line["logger"] == "celery.worker.strategy"]

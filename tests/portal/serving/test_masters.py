@@ -40,7 +40,7 @@ def running(environment: dict[str, str], *command: str) -> Iterator[subprocess.P
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     empty_redis()
-    return os.environ | {"REDIS_URL": REDIS_URL, "KAIKU_VAR_DIR": str(tmp_path), "SWEEP_SECONDS": "4"}
+    return os.environ | {"REDIS_URL": REDIS_URL, "KAIKU_VAR_DIR": str(tmp_path), "STEP_SECONDS": "4"}
 
 
 def of_workers(test: Callable[..., None]) -> Callable[..., None]:

@@ -15,14 +15,15 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from jobs.models import Job
-from metrics.models import CollectorToken, NodeSummary
-from metrics.services import create_collector_token, record_node_summary, revoke_collector_token
+from jobs.models import Job, Token
+from metrics.models import NodeSummary
+from metrics.services import record_node_summary
 from tests.payloads import node_payload, record, summary
 from tests.portal.served import RECORDS, SUMMARIES, Server, answers, database_environment, serving
 from tests.processes import is_alive, wait_until
+from tests.tokens import create_collector_token
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("serving")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 HALF_SENT = 200
 
@@ -155,7 +156,7 @@ def test_one_locked_row_stops_no_other(server: Server) -> None:
 
 def test_a_revoked_token_opens_nothing_after_some_seconds(server: Server) -> None:
     assert server.post(SUMMARIES, summary()).status == 201
-    revoke_collector_token(CollectorToken.objects.get(), timezone.now())
+    Token.objects.update(revoked_at=timezone.now())
     wait_until("refused", lambda: server.post(SUMMARIES, summary()).status == 401)
 
 
@@ -210,7 +211,7 @@ def test_the_ingest_alone_takes_payloads_and_shows_no_page(tmp_path: Path) -> No
         assert (ready.json()["status"], ready.json()["parts"]["migrations"]) == ("ok", "ok")
         assert (numbers.status, numbers.body.count(b"\n")) == (404, 1)
         assert b"page server" in numbers.body
-        with held("LOCK TABLE metrics_nodesummary, metrics_collectortoken IN ACCESS EXCLUSIVE MODE"):
+        with held("LOCK TABLE metrics_nodesummary, jobs_token IN ACCESS EXCLUSIVE MODE"):
             assert server.ask("/readyz").status == 200
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from jobs.models import Process
 from jobs.tallies.selectors import tallies
-from metrics.services import create_collector_token
 from tests.payloads import summary
 from tests.portal.served import SUMMARIES, database_environment, serving
 from tests.processes import wait_until
+from tests.tokens import create_collector_token
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("serving")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 CLUSTER = "counted"
 """A server of another test may still write down, at its end, what it counted for its own."""

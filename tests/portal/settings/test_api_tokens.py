@@ -11,13 +11,15 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from jobs.models import ApiToken, User
-from metrics.services import create_collector_token
-from portal.sign_in.personal_tokens import LOGGING_PREFIX, PREFIX, TOKENS_MAX, issue_token
+from jobs.models import Token, User
+from jobs.tokens.models import PREFIXES
+from jobs.tokens.services import issue_token
+from portal.sign_in.personal_tokens import TOKENS_MAX
+from tests.tokens import create_collector_token
 
 pytestmark = pytest.mark.django_db
 
-SECRET = re.compile(rf"{PREFIX}[\w-]{{43}}")
+SECRET = re.compile(rf"{PREFIXES[Token.Kind.READ]}[\w-]{{43}}")
 JOB = "/api/v1/jobs/lumi/123456/"
 PAGE = "/settings/tokens/"
 
@@ -36,10 +38,10 @@ def test_a_new_token_is_shown_once_and_only_its_digest_is_kept(cast) -> None:
     answer = client.post(PAGE, {"name": "notebook", "days": "90"})
     (secret,) = SECRET.findall(answer.content.decode())
     assert "no-store" in answer["Cache-Control"]
-    token = ApiToken.objects.get()
+    token = Token.objects.get()
     assert (token.user.username, token.name) == ("alice", "notebook")
     assert token.expires_at - token.created_at == timedelta(days=90)
-    assert secret not in str(ApiToken.objects.values()[0])
+    assert secret not in str(Token.objects.values()[0])
     assert secret not in client.get(PAGE).content.decode()
     assert call(secret, "/api/v1/jobs/").status_code == 200
 
@@ -52,7 +54,7 @@ def test_a_token_that_logs_runs_is_made_with_the_lines_to_copy_and_revoked(cast)
     # The portal does not take measurements of own runs, so it does not offer them.
     assert "Sends measurements" not in page
     made = client.post(PAGE, {"name": "training", "kind": "runs", "days": "30"}).content.decode()
-    (secret,) = re.findall(rf"{LOGGING_PREFIX}[\w-]{{43}}", made)
+    (secret,) = re.findall(rf"{PREFIXES[Token.Kind.RUNS]}[\w-]{{43}}", made)
     for line in (
         "export MLFLOW_TRACKING_URI=http://testserver/mlflow/j/$SLURM_CLUSTER_NAME/$SLURM_JOB_ID",
         "export MLFLOW_TRACKING_TOKEN=$(cat ~/.config/kaiku/log-token)",
@@ -61,9 +63,9 @@ def test_a_token_that_logs_runs_is_made_with_the_lines_to_copy_and_revoked(cast)
         "$KAIKU_URL/api/v1/experiments/",
     ):
         assert line in made
-    assert ApiToken.objects.get().kind == "runs"
+    assert Token.objects.get().kind == "runs"
     assert [call(secret, path).status_code for path in ("/api/v1/experiments/", "/api/v1/jobs/")] == [200, 403]
-    done = client.post(f"{PAGE}{ApiToken.objects.get().pk}/revoke/", follow=True).content.decode()
+    done = client.post(f"{PAGE}{Token.objects.get().pk}/revoke/", follow=True).content.decode()
     assert "“training” can no longer be used to log runs." in done
     assert call(secret, "/api/v1/experiments/").status_code == 401
 
@@ -97,7 +99,17 @@ def test_it_opens_no_page(cast) -> None:
     assert call(new_token(), "/jobs/")["Location"] == "/sign-in/?next=/jobs/"
 
 
-@pytest.mark.parametrize("wrong", ["", "x", PREFIX, f"{PREFIX}x", "\xff\x00", f"{PREFIX}" + "a" * 5000])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "",
+        "x",
+        PREFIXES[Token.Kind.READ],
+        f"{PREFIXES[Token.Kind.READ]}x",
+        "\xff\x00",
+        PREFIXES[Token.Kind.READ] + "a" * 5000,
+    ],
+)
 def test_an_unknown_secret_lets_nobody_in(cast, wrong: str) -> None:
     answer = call(wrong)
     assert (answer.status_code, answer["WWW-Authenticate"]) == (401, "Bearer")
@@ -117,7 +129,7 @@ def test_it_ends_when_it_expires_is_revoked_or_its_owner_leaves(cast, reported) 
     late = new_token(now=timezone.now() - timedelta(days=31))
     assert call(late).status_code == 401
     revoked, left = new_token(name="one"), new_token(name="two")
-    token = ApiToken.objects.get(name="one")
+    token = Token.objects.get(name="one")
     cast("alice").post(f"{PAGE}{token.pk}/revoke/")
     assert [call(secret).status_code for secret in (revoked, left)] == [401, 200]
     User.objects.filter(username="alice").update(is_active=False)
@@ -140,7 +152,7 @@ def test_signing_out_of_every_browser_leaves_programs_alone(cast) -> None:
 
 def test_nobody_revokes_or_sees_the_token_of_another(cast) -> None:
     secret = new_token("alice")
-    token = ApiToken.objects.get()
+    token = Token.objects.get()
     bob = cast("bob")
     assert bob.post(f"{PAGE}{token.pk}/revoke/").status_code == 404
     assert b"notebook" not in bob.get(PAGE).content
@@ -150,31 +162,31 @@ def test_nobody_revokes_or_sees_the_token_of_another(cast) -> None:
 def test_a_use_is_written_at_most_once_an_hour(cast) -> None:
     secret = new_token()
     call(secret, "/api/v1/jobs/")
-    first = ApiToken.objects.get().last_used_at
+    first = Token.objects.get().last_used_at
     with CaptureQueriesContext(connection) as queries:
         call(secret, "/api/v1/jobs/")
     assert not [query for query in queries if query["sql"].startswith("UPDATE")]
-    ApiToken.objects.update(last_used_at=first - timedelta(minutes=61))
+    Token.objects.update(last_used_at=first - timedelta(minutes=61))
     call(secret, "/api/v1/jobs/")
-    assert ApiToken.objects.get().last_used_at > first
+    assert Token.objects.get().last_used_at > first
 
 
 def test_a_name_is_used_once_until_its_token_is_revoked(cast) -> None:
     client, form = cast("alice"), {"name": "notebook", "days": "30"}
     client.post(PAGE, form)
     assert "You already have a token with this name" in client.post(PAGE, form).content.decode()
-    ApiToken.objects.update(expires_at=timezone.now())
+    Token.objects.update(expires_at=timezone.now())
     assert "kaiku_pat_" in client.post(PAGE, form).content.decode(), "an expired one keeps no name"
-    client.post(f"{PAGE}{ApiToken.objects.get(revoked_at=None).pk}/revoke/")
+    client.post(f"{PAGE}{Token.objects.get(revoked_at=None).pk}/revoke/")
     assert SECRET.search(client.post(PAGE, form).content.decode())
     assert cast("bob").post(PAGE, form).status_code == 200
-    assert ApiToken.objects.filter(revoked_at=None).count() == 2
+    assert Token.objects.filter(revoked_at=None).count() == 2
 
 
 @pytest.mark.parametrize("wrong", [{"days": "7"}, {"days": "x"}, {"name": ""}, {"name": "x" * 65}, {"name": "a\0b"}])
 def test_an_answer_that_was_not_offered_makes_no_token(cast, wrong: dict[str, str]) -> None:
     assert not SECRET.search(cast("alice").post(PAGE, {"name": "n", "days": "30"} | wrong).content.decode())
-    assert not ApiToken.objects.exists()
+    assert not Token.objects.exists()
 
 
 def test_somebody_with_many_tokens_revokes_one_first(cast) -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 from django.test import Client
 
-from jobs.models import ApiToken, Project, User
+from jobs.models import Project, Token, User
 from reports.mail.digest import Choices
 from reports.selectors import delivery_choices
 from tests.portal.conftest import PASSWORD
@@ -52,7 +52,7 @@ def test_so_is_a_token_which_is_not_made(cast) -> None:
     _, page = sent_late("/settings/tokens/", {"name": "my plots", "kind": "read", "days": "30"})
     assert NOT_SAVED in page
     assert 'value="my plots"' in page
-    assert not ApiToken.objects.exists()
+    assert not Token.objects.exists()
 
 
 def test_another_account_finds_its_own_settings(cast) -> None:

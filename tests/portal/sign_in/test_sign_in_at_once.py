@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from collections import Counter
@@ -11,10 +10,9 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-import redis
 from django.contrib.auth import get_user_model
 
-from tests.parts import missing
+from tests.parts import REDIS_URL
 from tests.portal.conftest import PASSWORD
 from tests.portal.served import Server, database_environment, embedded_environment, manage, serving
 
@@ -38,21 +36,12 @@ def guesses(server: Server, password: str = "wrong") -> Counter[int]:
         return Counter(threads.map(guess, range(GUESSES)))
 
 
-@pytest.fixture
-def redis_url() -> str:
-    url = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/15")
-    try:
-        redis.from_url(url).ping()
-    except redis.ConnectionError:
-        missing("Redis")
-    return url
-
-
 @pytest.mark.postgresql
+@pytest.mark.needs("Redis")
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.xdist_group("redis")
-def test_on_postgresql_and_redis_and_over_two_processes(tmp_path: Path, redis_url: str) -> None:
-    environment = database_environment(tmp_path) | {"REDIS_URL": redis_url, "PAGE_THREADS": "24"}
+def test_on_postgresql_and_redis_and_over_two_processes(tmp_path: Path) -> None:
+    environment = database_environment(tmp_path) | {"REDIS_URL": REDIS_URL, "PAGE_THREADS": "24"}
     get_user_model().objects.create_user("alice", password=PASSWORD)
     with serving(environment, "--workers", "2") as server:
         assert guesses(server) == {200: 8, 429: 16}

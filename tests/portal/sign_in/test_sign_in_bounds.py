@@ -163,7 +163,7 @@ def test_one_thread_asks_and_the_others_take_what_is_known() -> None:
         assert go_on.wait(30)
         return {"n": 2}
 
-    one = threading.Thread(target=kept.get, args=("a", slow))
+    one = threading.Thread(target=kept.get, args=("a", slow), daemon=True)
     one.start()
     assert asking.wait(30)
     assert kept.get("a", fault) == {"n": 1}, "it is not asked a second time meanwhile"

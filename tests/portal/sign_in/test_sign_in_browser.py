@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import socket
 import subprocess
 import sys
@@ -15,21 +14,20 @@ import pytest
 
 from jobs.models import User
 from portal.sign_in.provider import Provider, form_targets
-from tests.parts import missing
+from tests.parts import need
+from tests.portal.conftest import overflow_px
 from tests.portal.provider import forget_answers
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 ROOT = Path(__file__).resolve().parents[3]
 CLIENT_ID, SECRET, PASSWORD = "kaiku", "a client's secret", "a person's long password"
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 @pytest.fixture
 def canaille(live_server, settings, tmp_path: Path) -> Iterator[str]:
     """The provider in a process of its own, the portal configured for it; its address."""
-    if importlib.util.find_spec("canaille") is None:
-        missing("Canaille")
+    need("Canaille")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -79,7 +77,7 @@ def test_through_the_provider_and_out_of_it_again(browser, live_server, canaille
 
     page.goto(f"{live_server.url}/jobs/?class=WASTED")
     assert "Please sign in to see that page." in page.text_content("main")
-    assert page.evaluate(OVERFLOW) == 0
+    assert overflow_px(page) == 0
     page.click("text=Sign in with Canaille")
     page.wait_for_url(f"{canaille}/**")
     identify(page, "alice")
@@ -103,7 +101,7 @@ def test_an_identity_without_an_account_is_told_why(browser, live_server, canail
     page.click("text=Sign in with Canaille")
     identify(page, "frank")
     page.wait_for_url(f"{live_server.url}/sign-in/no-account/")
-    assert page.evaluate(OVERFLOW) == 0
+    assert overflow_px(page) == 0
     assert page.text_content(".identifier").strip() == "frank@myaccessid.org"
     assert not User.objects.exists()
 

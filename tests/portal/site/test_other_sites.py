@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from analysis.anonymous.bands import COLUMNS, Run
 from analysis.anonymous.month import figures_of
-from analysis.models import AnonymousMonth, ElsewhereMonth, SiteMonth
+from analysis.models import ClosedMonth, ElsewhereMonth
 from tests.analysis.elsewhere.files import ROW
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
@@ -32,7 +32,7 @@ def text(client: Client, path: str = "/site/") -> str:
 @pytest.fixture
 def closed(db) -> None:
     total = {"name": "", "allocated": 40000.0, "used": 15000.0, "unused": 24000.0}
-    SiteMonth.objects.create(first_day=OCTOBER, figures={"total": total, "tables": {}}, closed_at=AT)
+    ClosedMonth.objects.create(kind="site", first_day=OCTOBER, figures={"total": total, "tables": {}}, closed_at=AT)
 
 
 def anonymised(people: int = 10) -> None:
@@ -42,7 +42,7 @@ def anonymised(people: int = 10) -> None:
         for number, name in enumerate(("EFFICIENT", "WASTED") * (people // 2))
     ]
     figures = msgspec.to_builtins(figures_of(runs, b"of this test alone"))
-    AnonymousMonth.objects.create(first_day=OCTOBER, figures=figures, closed_at=AT)
+    ClosedMonth.objects.create(kind="other_sites", first_day=OCTOBER, figures=figures, closed_at=AT)
 
 
 def shared(first_day: date = OCTOBER, site: str = "Elsewhere", count: int = 1500, **changes: str) -> None:

@@ -9,8 +9,9 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from django.test import Client
 
-from analysis.models import AdviceMonth, AnswerMonth, SiteMonth
-from analysis.site.services import close_months
+from analysis.models import ClosedMonth
+from analysis.months.services import close_months
+from portal.months import SITE
 from tests.analysis.site.test_months import five, run  # noqa: F401  (a fixture)
 from tests.portal.site.factors import stated
 
@@ -49,7 +50,7 @@ def text(client: Client, path: str) -> str:
 def month(first_day: date = OCTOBER, energy_kwh: float | None = 1250.0) -> None:
     total = {"name": "", "allocated": 40000.0, "used": 15000.0, "unused": 24000.0}
     figures = {"total": total, "tables": TABLES, "energy_kwh": energy_kwh}
-    SiteMonth.objects.create(first_day=first_day, figures=figures, closed_at=AT)
+    ClosedMonth.objects.create(kind="site", first_day=first_day, figures=figures, closed_at=AT)
 
 
 @pytest.fixture
@@ -119,14 +120,14 @@ def test_the_headline_of_the_costs_is_the_sum_of_the_findings_that_are_shown(cas
     page = text(erin, "/site/")
     assert f"{headline} 20,500 The hours of a job count once" in page
     assert "Saved by advice of this month" not in page
-    AdviceMonth.objects.create(first_day=OCTOBER, figures=RULES, closed_at=AT)
+    ClosedMonth.objects.create(kind="advice", first_day=OCTOBER, figures=RULES, closed_at=AT)
     # 400 - 40 GPU-hours, 60 % of the claim.
     assert f"{headline} 20,500 Saved by advice of this month, GPU-hours 360 60~% of the claim" in text(erin, "/site/")
 
 
 def test_a_month_in_which_no_finding_is_shown_costs_nothing_that_is_known(cast) -> None:
     month()
-    stored = SiteMonth.objects.get(first_day=OCTOBER)
+    stored = ClosedMonth.objects.get(kind="site", first_day=OCTOBER)
     stored.figures["tables"] = {"finding": [{"name": "overscaling", "withheld": "few_people"}]}
     stored.save()
     page = text(cast("erin"), "/site/")
@@ -136,7 +137,7 @@ def test_a_month_in_which_no_finding_is_shown_costs_nothing_that_is_known(cast) 
 @pytest.mark.usefixtures("_with_factors")
 def test_what_advice_saved_is_added_up_from_the_rules_that_are_shown(cast) -> None:
     month()
-    AdviceMonth.objects.create(first_day=OCTOBER, figures=RULES, closed_at=AT)
+    ClosedMonth.objects.create(kind="advice", first_day=OCTOBER, figures=RULES, closed_at=AT)
     page = text(cast("erin"), "/site/")
     # 400 - 40 of 500 + 100: 360 of 600 is 60 %; 360 x 0.35 = 126 EUR.
     assert "saved 360&nbsp;GPU-hours of 600 that the reports claimed for them (60~%)" in page
@@ -148,10 +149,10 @@ def test_what_advice_saved_is_added_up_from_the_rules_that_are_shown(cast) -> No
 
 def test_advice_of_another_month_or_of_too_few_people_is_not_shown(cast) -> None:
     month()
-    september = AdviceMonth.objects.create(first_day=date(2026, 9, 1), figures=RULES, closed_at=AT)
+    september = ClosedMonth.objects.create(kind="advice", first_day=date(2026, 9, 1), figures=RULES, closed_at=AT)
     erin = cast("erin")
     assert "They are added up 31&nbsp;days after its end" in text(erin, "/site/")
-    AdviceMonth.objects.filter(pk=september.pk).update(first_day=OCTOBER, figures=RULES[2:])
+    ClosedMonth.objects.filter(pk=september.pk).update(first_day=OCTOBER, figures=RULES[2:])
     assert "Withheld: the advice of each rule was followed by too few people." in text(erin, "/site/")
 
 
@@ -161,7 +162,7 @@ def test_answers_are_ranges_of_the_month(cast) -> None:
         {"code": "timeout", "answers": 40, "rarer": "wrong", "rarer_from": 5, "width": 5},
         {"code": "verdict", "answers": 20, "rarer": "right", "rarer_from": 0, "width": 10},
     ]
-    AnswerMonth.objects.create(first_day=OCTOBER, figures=figures, closed_at=AT)
+    ClosedMonth.objects.create(kind="answers", first_day=OCTOBER, figures=figures, closed_at=AT)
     for address in ("/site/", "/support/feedback/"):
         page = text(cast("erin"), address)
         # 5 to 9 of 40 is 12.5 to 22.5 %; 0 to 9 right of 20 leave 11 to 20, 55 to 100 %.
@@ -187,7 +188,7 @@ def test_reporting_quality_in_words(cast) -> None:
 
 def test_from_the_hook_to_the_page(cast, five) -> None:  # noqa: F811
     """Five people's runs of 8 GPU-hours at 75 %, sent, judged and closed: 40, 30 and 10 of no finding's hours."""
-    close_months(AT + timedelta(hours=1))
+    close_months(SITE, AT + timedelta(hours=1))
     with stated():
         page = text(cast("erin"), "/site/")
     # 10 unused x 0.35 = 3.50 EUR.

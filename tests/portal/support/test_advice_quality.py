@@ -7,10 +7,10 @@ from datetime import UTC, date, datetime
 import msgspec
 import pytest
 
-from analysis.models import AdviceMonth
+from analysis.models import ClosedMonth
 from analysis.outcomes.quality import RuleFigures
 from analysis.rightsizing import Recommendation
-from portal.pages.support.advice import BASES
+from portal.pages.support.views import BASES
 from tests.portal.conftest import text
 
 pytestmark = pytest.mark.django_db
@@ -23,8 +23,11 @@ def october(db) -> None:
         RuleFigures("gpus", "overscaling", False, 50, 40, 30, 30, 0, 10, 0, 25, 200.0, 60.0),
         RuleFigures("cores", "busy_cores", is_withheld=True),
     ]
-    AdviceMonth.objects.create(
-        first_day=date(2026, 9, 1), figures=msgspec.to_builtins(rows), closed_at=datetime(2026, 11, 2, tzinfo=UTC)
+    ClosedMonth.objects.create(
+        kind="advice",
+        first_day=date(2026, 9, 1),
+        figures=msgspec.to_builtins(rows),
+        closed_at=datetime(2026, 11, 2, tzinfo=UTC),
     )
 
 

@@ -23,7 +23,6 @@ from analysis.escalation.selectors import runs_to_share
 from analysis.models import ShareRequest, SupportCase
 from jobs.models import JobShare, User
 from portal.pages.flags import views
-from tests.parts import missing
 
 pytestmark = pytest.mark.django_db
 
@@ -67,7 +66,7 @@ def in_thread(step: Callable[[], object]) -> tuple[threading.Thread, list[object
         finally:
             connection.close()
 
-    return threading.Thread(target=run), outcomes
+    return threading.Thread(target=run, daemon=True), outcomes
 
 
 def until_someone_waits() -> None:
@@ -90,8 +89,6 @@ def until_someone_waits() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("answer", [decline, share])
 def test_an_answer_waits_for_who_closes_the_case_and_then_changes_nothing(cast, asked, answer: Callable) -> None:
-    if connection.vendor != "postgresql":
-        missing("PostgreSQL")
     thread, outcomes = in_thread(lambda: answer(asked))
     erin = User.objects.get(username="erin")
     with transaction.atomic():
@@ -111,8 +108,6 @@ def test_an_answer_waits_for_who_closes_the_case_and_then_changes_nothing(cast, 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("step", [ask, offer], ids=["ask", "offer"])
 def test_of_two_who_write_to_one_person_by_two_cases_at_the_same_moment_one_does(cast, flagged, step: Callable) -> None:
-    if connection.vendor != "postgresql":
-        missing("PostgreSQL")
     cases = {kind: SupportCase.objects.select_related("flag").get(flag__kind=kind) for kind in ("user", "work")}
     thread, outcomes = in_thread(lambda: step(cases["work"], "grace"))
     with transaction.atomic():

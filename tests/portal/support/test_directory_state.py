@@ -11,12 +11,12 @@ from django.core.management import CommandError, call_command
 from django.db import DataError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from jobs.failures.selectors import failures
-from jobs.imports.services import KEPT, import_from
+from jobs.imports.services import IMPORT, KEPT, import_directory, import_from
 from jobs.models import DirectoryImport, Project, User, WorkFailure
 from jobs.services import record_job
-from jobs.tasks import IMPORT, import_directory
+from jobs.work_queue.selectors import failures
 from tests.payloads import job_record
 
 pytestmark = pytest.mark.django_db
@@ -77,7 +77,7 @@ def test_ended_memberships_and_rows_left_out_are_named(erin, file: Path, now) ->
 def test_an_import_that_changed_nothing_says_why_and_hides_what_is_secret(erin, settings) -> None:
     settings.WALDUR_TOKEN, settings.WALDUR_OFFERING = "token", "offering"
     settings.DIRECTORY_SOURCE = "http://kaiku:hidden@127.0.0.1:1/api?key=hidden"
-    import_directory()
+    import_directory(timezone.now())
     said = text(erin)
     assert "nothing changed http://127.0.0.1:1/api" in said
     assert "no answer" in said
@@ -98,14 +98,14 @@ def test_a_fault_here_is_on_record_and_asked_again_for_ever(erin, file: Path, se
 
     with connection.execute_wrapper(refuse):
         for _ in range(6):
-            import_directory()
+            import_directory(timezone.now())
             WorkFailure.objects.update(next_at=None)
         (row,) = failures(IMPORT)
         assert (row.tries, row.set_aside_at) == (6, None)
         assert row.error.startswith("DataError at ")
         refusing = False
         assert "internal error: DataError" in text(erin)
-        import_directory()
+        import_directory(timezone.now())
     assert not failures().exists()
     assert DirectoryImport.objects.filter(error="").count() == 1
 
@@ -133,7 +133,7 @@ def test_a_directory_that_would_take_the_last_administrator_is_on_record(erin, f
     call_command("import_projects", str(file), verbosity=0)
     file.write_text(f"{HEADER}alice,project_1,,,\nerin,,support,,\n")
     settings.DIRECTORY_SOURCE = str(file)
-    import_directory()
+    import_directory(timezone.now())
     assert "csv would remove the role of the last administrator" in text(erin)
     assert User.objects.get(is_superuser=True).username == "erin"
 

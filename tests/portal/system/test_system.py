@@ -8,30 +8,28 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from analysis.anonymous import services as anonymous
 from analysis.early.selectors import WORD
 from analysis.escalation import services as escalation
-from analysis.models import ExportBatch, ExportDue, PolicyMonth, SiteMonth
+from analysis.models import ClosedMonth, ExportBatch, ExportDue
 from analysis.outcomes import services as outcomes
-from analysis.policy import services as policy
-from analysis.predictions import services as predictions
 from analysis.rollups import services as rollups
 from analysis.services import JUDGEMENT, analyse_due
-from analysis.site import services as site
+from analysis.waiting.selectors import CHECK
 from education.services.links import LINK
 from jobs.experiments.services.following import FOLLOWING
 from jobs.experiments.services.points import SORTING
+from jobs.imports.services import IMPORT
 from jobs.models import DirectoryImport, Process, QueueReading, Tally, WorkFailure
 from jobs.queue.services import READING, note_failure
 from jobs.services import record_job
-from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES, ROUNDS, SWEEP_FAILURES, SWEEPS
+from jobs.tallies.kinds import COLLECTOR_FAILURES, MESSAGES, STEP_FAILURES, STEP_TIMES
 from jobs.tallies.services import add
-from jobs.tasks import IMPORT
-from portal.schedule import beat_schedule
-from portal.system.concerns import concerns
+from portal.months import MONTHS
+from portal.steps import all_steps
+from portal.steps.step import Step
+from portal.system.concerns import STEP_LATE_S, STEPS_MISSED, concerns
 from portal.system.state import system_state
 from portal.system.work_names import COUNTED, FAILED
-from portal.system.work_names import SWEEPS as NAMES_OF_SWEEPS
 from reports.early.services.mailing import EARLY_MAIL
 from reports.mail.services.planning import PLANNING
 from reports.mail.services.summaries import SUMMARY
@@ -110,25 +108,15 @@ def test_each_kind_of_failed_work_has_a_title(cast, worker: Process, now: dateti
     assert titles(cast) == [title]
 
 
-def test_all_work_that_can_fail_and_every_sweep_has_a_name_of_its_own() -> None:
+def test_all_work_that_can_fail_has_a_name_of_its_own() -> None:
     kinds = {
-        *(escalation.OF_PEOPLE, escalation.OF_PROJECTS, outcomes.SETTLE, outcomes.CLOSE_MONTH, policy.CLOSE_MONTH),
-        predictions.CLOSE_MONTH,
-        *(site.CLOSE_MONTH, rollups.ROLL_UP, IMPORT, SUMMARY, PLANNING, LINK, REPORT, JUDGEMENT, SORTING, FOLLOWING),
-        *(READING, EXPORT, WORD, EARLY_MAIL, WEBHOOK_WORDS, anonymous.CLOSE_MONTH),
+        *(escalation.OF_PEOPLE, escalation.OF_PROJECTS, outcomes.SETTLE, CHECK),
+        *(kind.work for kind in MONTHS),
+        *(rollups.ROLL_UP, IMPORT, SUMMARY, PLANNING, LINK, REPORT, JUDGEMENT, SORTING, FOLLOWING),
+        *(READING, EXPORT, WORD, EARLY_MAIL, WEBHOOK_WORDS),
     }
     assert kinds == set(FAILED)
     assert kinds - {PLANNING} == set(COUNTED)
-    tasks = beat_schedule(
-        sweep_seconds=1,
-        deliver_seconds=1,
-        flag_seconds=1,
-        watch_seconds=1,
-        directory_seconds=1,
-        queue_seconds=1,
-        export_seconds=1,
-    ).values()
-    assert {entry["task"].rpartition(".")[2] for entry in tasks} == set(NAMES_OF_SWEEPS) == set(SWEEPS)
 
 
 def test_the_names_of_failed_work_are_shown_in_full(cast, worker: Process, now: datetime) -> None:
@@ -143,13 +131,28 @@ def test_the_names_of_failed_work_are_shown_in_full(cast, worker: Process, now: 
     assert "Monthly figures of the policy export set aside 2" in page(cast)
 
 
-@pytest.mark.parametrize(("hours", "expected"), [(23, []), (25, ["Flags were last checked 1 d 01 h ago"])])
-def test_flags_are_checked_late_after_a_day(
-    cast, worker: Process, now: datetime, hours: int, expected: list[str]
+@pytest.mark.parametrize("step", [step for step in all_steps.STEPS if not step.needs], ids=lambda step: step.name)
+def test_each_step_is_late_after_some_of_its_periods(worker: Process, now: datetime, step: Step) -> None:
+    add(*(STEP_TIMES.of(1.0, each.name) for each in all_steps.STEPS))
+    own = Tally.objects.filter(labels__contains=f'"{step.name}"')
+    late = timedelta(seconds=STEPS_MISSED * step.period_s + STEP_LATE_S)
+    own.update(last_at=now - late)
+    assert concerns(system_state(now)) == []
+    own.update(last_at=now - late - timedelta(seconds=1))
+    (found,) = concerns(system_state(now))
+    assert (found.title.partition(": ")[2], found.since) == (step.title, now - late - timedelta(seconds=1))
+    worker.delete()
+    assert [each.title for each in concerns(system_state(now))] == ["Worker: never seen, or not for a day"]
+
+
+@pytest.mark.parametrize(("hours", "expected"), [(23, []), (25, ["1 month of practices failing for 1 d 01 h"])])
+def test_what_is_always_tried_again_is_named_after_a_day(
+    worker: Process, now: datetime, hours: int, expected: list[str]
 ) -> None:
-    add(ROUNDS.of(1.0, "escalate"), ROUNDS.of(1.0, "deliver"))
-    Tally.objects.filter(labels__contains="escalate").update(last_at=now - timedelta(hours=hours))
-    assert titles(cast) == expected
+    first = now - timedelta(hours=hours)
+    WorkFailure.objects.create(kind="month of practices", key=202610, tries=9, first_at=first, last_at=now)
+    found = [each.title for each in concerns(system_state(now))]
+    assert found == expected
 
 
 @pytest.mark.parametrize(
@@ -158,7 +161,15 @@ def test_flags_are_checked_late_after_a_day(
         # October ended at midnight of the site's calendar; 14 days later is 15 November.
         (14, False, False, []),
         (16, False, False, ["The figures of the site for October 2026 are not closed"]),
-        (16, True, False, ["The figures of the policy export for October 2026 are not closed"]),
+        (
+            16,
+            True,
+            False,
+            [
+                "The figures of the policy export for October 2026 are not closed",
+                "The figures of rows for other sites for October 2026 are not closed",
+            ],
+        ),
         (16, True, True, []),
     ],
 )
@@ -172,9 +183,9 @@ def test_a_month_is_late_two_weeks_after_its_end(
     analyse_due(10, at)
     rollups.roll_up_due(10, at)
     if closed_site:
-        SiteMonth.objects.create(first_day=october, figures={"total": {"name": ""}}, closed_at=at)
-    if closed_policy:
-        PolicyMonth.objects.create(first_day=october, closed_at=at)
+        ClosedMonth.objects.create(kind="site", first_day=october, figures={"total": {"name": ""}}, closed_at=at)
+    for kind in ("policy", "other_sites") if closed_policy else ():
+        ClosedMonth.objects.create(kind=kind, figures=[], first_day=october, closed_at=at)
     found = [each.title for each in concerns(system_state(at)) if "figures" in each.title]
     assert found == expected
 
@@ -191,9 +202,9 @@ def test_what_failed_is_counted_by_kind_with_its_first_time(cast, worker: Proces
 
 
 def test_failures_of_the_last_day_are_named(cast, worker: Process) -> None:
-    add(MESSAGES.of("failed"), SWEEP_FAILURES.of("deliver"), COLLECTOR_FAILURES.of("lumi", "<b>no GPU</b>", times=3))
+    add(MESSAGES.of("failed"), STEP_FAILURES.of("deliver"), COLLECTOR_FAILURES.of("lumi", "<b>no GPU</b>", times=3))
     assert titles(cast) == [
-        "Background work ended with an error within a day: mail",
+        "Background work ended with an error: Mail",
         "Messages failed permanently within a day",
     ]
     assert "&lt;b&gt;no GPU&lt;/b&gt; lumi" in page(cast)

@@ -20,17 +20,11 @@ from jobs.experiments.rules import NoSuchExperiment, NoSuchRun
 from jobs.experiments.services.experiments import delete_experiment, named_experiment
 from jobs.experiments.services.points import LoggedCall, sort_points
 from jobs.experiments.services.runs import RunChange, StatedJob, delete_run, start_run
-from jobs.models import ApiToken, User
-from portal.sign_in.personal_tokens import issue_token
+from jobs.models import Token, User
+from jobs.tokens.services import issue_token
 from portal.tracking.services import store_calls
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture(autouse=True)
-def _several_writers() -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("the embedded database has one writer at a time")
 
 
 @pytest.fixture
@@ -132,7 +126,7 @@ def test_a_run_of_an_experiment_or_parent_that_is_being_deleted_is_not_started(a
 @pytest.mark.parametrize("door", ["run", "experiment", "mlflow", "page"])
 def test_what_is_deleted_while_scripts_log_is_deleted(alice: User, door: str) -> None:
     """Three scripts log until each is told that its run is gone; a worker sorts what they log."""
-    secret = issue_token(alice, name="script", days=30, now=timezone.now(), kind=ApiToken.Kind.RUNS)
+    secret = issue_token(alice, name="script", days=30, now=timezone.now(), kind=Token.Kind.RUNS)
     bearer = {"Authorization": f"Bearer {secret}"}
     runs = [run_of(alice) for _ in range(3)]
     experiment, gone = runs[0].experiment_id, runs if door in ("experiment", "page") else runs[:1]

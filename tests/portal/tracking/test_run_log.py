@@ -17,17 +17,13 @@ from django.utils import timezone
 
 from jobs.experiments.models import Artifact, ExperimentRun
 from jobs.experiments.selectors import series_of
-from jobs.models import ApiToken, User
-from portal.sign_in.personal_tokens import issue_token
-from tests.collector.cli.programs import built, person_of, ran
+from jobs.models import Token, User
+from jobs.tokens.services import issue_token
+from tests.cli.programs import built, person_of, ran
 from tests.portal.served import Server, database_environment, serving
 from tests.processes import free_ports, wait_until
 
-pytestmark = [
-    pytest.mark.postgresql,
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.xdist_group("serving"),
-]
+pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +33,7 @@ def kaiku(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def token_of(username: str, **more: object) -> str:
     user, _ = User.objects.get_or_create(username=username)
-    return issue_token(user, **{"name": "log", "days": 1, "now": timezone.now(), "kind": ApiToken.Kind.RUNS} | more)
+    return issue_token(user, **{"name": "log", "days": 1, "now": timezone.now(), "kind": Token.Kind.RUNS} | more)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +113,7 @@ def test_the_run_of_another_is_said_not_to_be_there(
 def test_a_token_that_has_expired_or_reads_logs_nothing(kaiku: str, alice: dict[str, str]) -> None:
     login = "unset KAIKU_LOG_TOKEN and run `kaiku login --runs`"
     late = token_of("alice", name="late", now=timezone.now() - timedelta(days=2))
-    reads = token_of("alice", name="reads", kind=ApiToken.Kind.READ)
+    reads = token_of("alice", name="reads", kind=Token.Kind.READ)
     for token, why in (
         (late, f"the token is not valid (expired or revoked): {login}"),
         (reads, "A personal token is read-only."),
@@ -208,7 +204,7 @@ def test_a_pipe_that_is_killed_reports_that_and_what_it_read(
     process.send_signal(number)
     process.communicate(timeout=30)
     assert process.returncode == -number
-    wait_until("the end of the run", lambda: ExperimentRun.objects.get().status == status, 10)
+    wait_until("the end of the run", lambda: ExperimentRun.objects.get().status == status)
     assert points(ExperimentRun.objects.get(), "loss") == [(4, 1.0)]
 
 

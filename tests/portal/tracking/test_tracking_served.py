@@ -23,12 +23,12 @@ from jobs.experiments.selectors import series_of
 from jobs.experiments.services.experiments import named_experiment
 from jobs.experiments.services.points import sort_points
 from jobs.experiments.services.runs import RunChange, start_run
-from jobs.models import ApiToken, User
-from portal.sign_in.personal_tokens import issue_token
+from jobs.models import Token, User
+from jobs.tokens.services import issue_token
 from tests.portal.served import Answer, Server, database_environment, serving
 from tests.processes import wait_until
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("serving")]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def server(environment: dict[str, str]) -> Iterator[Server]:
     with serving(environment, "--workers", "2") as started:
         alice = User.objects.create(username="alice")
-        token = issue_token(alice, name="log", days=1, now=timezone.now(), kind=ApiToken.Kind.RUNS)
+        token = issue_token(alice, name="log", days=1, now=timezone.now(), kind=Token.Kind.RUNS)
         yield started.with_token(token)
 
 
@@ -103,7 +103,7 @@ def test_what_was_acknowledged_before_the_server_was_killed_is_there(
             if step == 50:
                 has_begun.set()
 
-    script = threading.Thread(target=train)
+    script = threading.Thread(target=train, daemon=True)
     script.start()
     assert has_begun.wait(60)
     os.killpg(server.process.pid, signal.SIGKILL)

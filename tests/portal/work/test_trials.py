@@ -13,15 +13,15 @@ from django.test import Client
 from django.utils import timezone
 
 from analysis.selectors import comparable_runs
-from collector.cli.sbatch.reading import read_script
-from collector.cli.sbatch.sharing import shared
-from collector.cli.trial_scripts import trial, work_name
-from collector.cli.trial_sizes import size_of
+from cli.trial_scripts import trial, work_name
+from cli.trial_sizes import size_of
 from jobs.models import Job, User
-from metrics.services import create_collector_token
 from portal.api.hints import hints_of
-from tests.collector.cli.asking import SCRIPT
+from tests.cli.asking import SCRIPT
 from tests.payloads import gpu, record, summary
+from tests.tokens import create_collector_token
+from wire.sbatch.reading import read_script
+from wire.sbatch.sharing import shared
 
 pytestmark = pytest.mark.django_db
 

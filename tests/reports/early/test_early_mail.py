@@ -10,18 +10,17 @@ import pytest
 from analysis.models import EarlyWord
 from jobs.models import User
 from jobs.services import record_job
+from jobs.work_queue.outbox.rules import BACK_OFF, LEASE
 from reports.early.selectors import people_to_mail
-from reports.early.services.choices import save_early_choice
 from reports.early.services.mailing import plan_early_mail
 from reports.mail.digest import Choices, Frequency
-from reports.mail.services.preferences import opt_out, save_choices
+from reports.mail.services.preferences import opt_out, save_choices, save_early_choice
 from reports.mail.services.sending import claim, send_due
 from reports.models import Delivery
-from reports.numbers import NO_BREAK
-from reports.retries import BACK_OFF, LEASE
 from tests.early_words import FOUND_AT, ended_job, found_word, queue_was_read
 from tests.mail_server import Post
 from tests.payloads import job_record
+from wire.numbers import NO_BREAK
 
 pytestmark = pytest.mark.django_db
 
@@ -275,6 +274,19 @@ def test_a_worker_that_ends_while_sending_repeats_it_at_most_once(smtp: Post) ->
         now += LEASE
     assert told(now) == 0
     assert reasons() == [("failed", "interrupted_twice")]
+
+
+def test_an_array_whose_message_is_on_its_way_is_not_told_again(smtp: Post) -> None:
+    found_word(1000, array=1000)
+    wants()
+    plan_early_mail(100, FOUND_AT)
+    assert claim(FOUND_AT) is not None
+    found_word(1001, array=1000, found_at=FOUND_AT + MINUTE)
+    plan_early_mail(100, FOUND_AT + MINUTE)
+    assert reasons() == [("sending", "")]
+    found_word(2000, found_at=FOUND_AT + MINUTE)
+    plan_early_mail(100, FOUND_AT + MINUTE)
+    assert reasons() == [("pending", ""), ("sending", "")]
 
 
 # Helsinki is UTC+2 in November: 22:30 there is 20:30 UTC, and 07:00 is 05:00 UTC.

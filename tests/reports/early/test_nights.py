@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from reports.early.nights import morning_after
+from reports.early.planning import morning_after
 
 HELSINKI = ZoneInfo("Europe/Helsinki")
 

@@ -12,7 +12,6 @@ from pypdf import PdfReader
 
 from analysis.history.run_sums import ClassSums, RunSums
 from jobs.site_factors import Cost, Emission
-from portal.csv_lines import csv_lines
 from reports.grant.claims import claims
 from reports.grant.figures import figure_text
 from reports.grant.report import (
@@ -31,6 +30,7 @@ from reports.grant.rows import rows
 from reports.grant.services import grant_pdf
 from reports.grant.spans import Span, SpanError, before, offered, span_of
 from reports.grant.wording import allocation_lines, headline, period, tables
+from wire.csv_cells import csv_lines
 
 JANUARY, FEBRUARY, JULY = date(2026, 1, 1), date(2026, 2, 1), date(2026, 7, 1)
 KWH_J = 3_600_000.0

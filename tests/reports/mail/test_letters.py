@@ -19,12 +19,12 @@ from reports.mail.services.sending import deliver_due
 from reports.models import Delivery, Report
 from reports.selectors import report_value, told_reports
 from reports.services.links import opt_out_address, opt_out_user
-from reports.text import WIDTH
 from tests.doors import ENDED_AT, hooks_payload
 from tests.mail_server import Post
 from tests.payloads import gpu
 from tests.reports.builders import WHOLE_REQUEST
 from tests.reports.conftest import DUE_AT
+from wire.report_columns import COLUMNS
 
 pytestmark = pytest.mark.django_db
 
@@ -255,7 +255,7 @@ def test_what_ended_beside_several_jobs_is_told_in_the_same_words_and_fits_the_p
     lines = text.splitlines()
     assert lines[lines.index(told_of_1[0]) :][:3] == told_of_1
     assert "not counted. Failed (exit code 137, which means signal 9)." in flat(text)
-    assert [line for line in text.splitlines() if len(line) > WIDTH and "http" not in line] == []
+    assert [line for line in text.splitlines() if len(line) > COLUMNS and "http" not in line] == []
 
 
 def test_an_unmeasured_run_has_its_other_findings_told_too(ended, told) -> None:

@@ -9,16 +9,16 @@ import pytest
 from django.db import DataError, OperationalError, connection
 
 from analysis.models import JobEfficiency
-from jobs.failures.selectors import failures
 from jobs.models import User
 from jobs.services import record_job
+from jobs.work_queue.outbox.rules import BACK_OFF, LEASE
+from jobs.work_queue.selectors import failures
 from reports.mail.digest import Choices
 from reports.mail.emails import Letter
 from reports.mail.services.planning import PLANNING, plan_due
 from reports.mail.services.preferences import opt_out, save_choices
 from reports.mail.services.sending import claim, deliver_due, send_due
 from reports.models import Delivery, Report
-from reports.retries import BACK_OFF, LEASE
 from tests.mail_server import Post
 from tests.payloads import job_record
 from tests.portal.ingest.test_faults import broken_database

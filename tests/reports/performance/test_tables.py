@@ -16,13 +16,12 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from reports.csv_cells import unmarked
 from reports.performance import parquet, tables
-from reports.performance.dictionary import dictionary, dictionary_text
 from reports.performance.judged_row import STORED, judged_row
 from reports.performance.parquet import parquet_file
-from reports.performance.rows import COLUMNS, PerformanceRow
+from reports.performance.rows import COLUMNS, PerformanceRow, dictionary, dictionary_text
 from reports.performance.tables import csv_table, json_lines
+from wire.csv_cells import unmarked
 
 DUCKDB_TYPES = {
     **{"text": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"},

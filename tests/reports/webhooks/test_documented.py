@@ -11,8 +11,9 @@ import pytest
 
 from analysis.early.findings import EarlyCode
 from reports.early.services.telling import told_words
-from reports.webhooks.shapes import Post, Shape, body_of
-from reports.webhooks.signing import signature
+from reports.webhooks.services.secrets import signature
+from reports.webhooks.shape import Shape
+from reports.webhooks.shapes import Post, body_of
 from tests.early_words import FOUND_AT, found_word
 
 DOCUMENT = (Path(__file__).parents[3] / "docs/webhooks.md").read_text()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import copy_sqlite
 from tests.web_receiver import Receiver, receiver
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -55,7 +56,7 @@ def house(tmp_path: Path) -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
     environment |= {"KAIKU_VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "portal.settings"}
     environment |= {"WEBHOOK_LOOPBACK": "yes"}
-    subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
+    copy_sqlite(tmp_path / "kaiku.sqlite3")
     return environment
 
 

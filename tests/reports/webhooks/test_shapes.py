@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from jobs.models import User
 from reports.early.services.telling import sample_word, told_words
-from reports.webhooks.shapes import SHAPES, Post, Shape, body_of
+from reports.webhooks.shape import Shape
+from reports.webhooks.shapes import SHAPES, Post, body_of
 from tests.early_words import FOUND_AT, found_word
 
 pytestmark = pytest.mark.django_db

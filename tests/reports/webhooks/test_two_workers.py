@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from django.db import connection
 
 from jobs.models import User
-from reports.early.services.choices import save_early_choice
 from reports.early.services.mailing import plan_early_mail
+from reports.mail.services.preferences import save_early_choice
 from reports.models import Delivery, MailedWord, WebhookDelivery
 from reports.webhooks.services.planning import plan_posts
 from reports.webhooks.services.sending import send_posts
@@ -17,13 +16,7 @@ from tests.at_once import at_once
 from tests.early_words import FOUND_AT, found_word
 from tests.web_receiver import Receiver
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def on_postgresql(transactional_db: None) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("the embedded database has one writer at a time")
+pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
 
 def test_four_workers_post_fifty_words_of_three_people_once_each(hook, web: Receiver) -> None:
@@ -43,7 +36,7 @@ def test_four_workers_post_fifty_words_of_three_people_once_each(hook, web: Rece
     assert set(WebhookDelivery.objects.values_list("state", "attempts")) == {("sent", 1)}
 
 
-def test_four_workers_plan_one_mail(db) -> None:
+def test_four_workers_plan_one_mail() -> None:
     for job_id in range(20):
         found_word(1000 + job_id, array=1000)
     save_early_choice(User.objects.get(), FOUND_AT, by_mail=True)

@@ -10,9 +10,9 @@ import pytest
 from analysis.models import EarlyWord
 from jobs.models import Membership, User
 from jobs.services import record_job
-from reports.early.services.choices import save_early_choice
+from jobs.work_queue.outbox.rules import BACK_OFF
+from reports.mail.services.preferences import save_early_choice
 from reports.models import Webhook, WebhookDelivery
-from reports.retries import BACK_OFF
 from reports.webhooks.services.keeping import (
     TooMany,
     create_webhook,
@@ -22,9 +22,8 @@ from reports.webhooks.services.keeping import (
     switch_on,
 )
 from reports.webhooks.services.planning import plan_posts
-from reports.webhooks.services.secrets import address_of, signing_secret
+from reports.webhooks.services.secrets import address_of, signature, signing_secret
 from reports.webhooks.services.sending import claim_some, send_posts
-from reports.webhooks.signing import signature
 from tests.early_words import FOUND_AT, ended_job, found_word, queue_was_read
 from tests.payloads import job_record
 from tests.web_receiver import Receiver

@@ -9,8 +9,8 @@ from django.test import Client
 from django.utils import timezone
 
 from jobs.models import User
-from portal.tasks import watch
-from reports.early.services.choices import save_early_choice
+from portal.tasks import run_steps
+from reports.mail.services.preferences import save_early_choice
 from reports.mail.services.sending import send_due
 from reports.models import Webhook, WebhookDelivery
 from reports.webhooks.services.keeping import create_webhook
@@ -40,7 +40,7 @@ def alice(db: None, web: Receiver) -> User:
 def test_two_idle_jobs_are_one_message_in_each_channel_once(alice: User, web: Receiver, smtp: Post) -> None:
     read(running_job(1, cells=EIGHT), running_job(2, cells=EIGHT))
     for _ in range(3):
-        watch()
+        run_steps("WATCH_SECONDS")
         send_due(10)
     assert sorted(message["Subject"] for message in smtp.messages) == [
         "Kaiku: 2 jobs: 8 GPUs of train (lumi/1) idle for 1 h 10 min, and 1 more job",
@@ -58,7 +58,7 @@ def test_a_job_that_leaves_the_queue_before_its_post_is_left_alone(alice: User, 
     read(running_job(1, cells=EIGHT), minutes_ago=3)
     web.statuses = {f"/{shape}": 503 for shape in ("generic", "slack", "mattermost")}
     smtp.answers["RCPT"] = "451 Busy"
-    watch()
+    run_steps("WATCH_SECONDS")
     send_due(10)
     read(running_job(2, cells=EIGHT))
     smtp.answers.clear()
@@ -67,7 +67,7 @@ def test_a_job_that_leaves_the_queue_before_its_post_is_left_alone(alice: User, 
     Webhook.objects.update(off_at=timezone.now())
     Webhook.objects.filter(name="generic").update(off_at=None)
     WebhookDelivery.objects.update(due_at=timezone.now())
-    watch()
+    run_steps("WATCH_SECONDS")
     jobs = [json.loads(post.body)["words"][0]["job"]["job_id"] for post in web.posts]
     assert jobs == [2]
     assert WebhookDelivery.objects.filter(webhook__name="generic", reason="no_longer_so").count() == 1

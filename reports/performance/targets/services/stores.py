@@ -1,7 +1,5 @@
 """Writing whole files: to a folder, or as objects of a store; what was written is there, or an error says why not."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import time
@@ -12,9 +10,8 @@ from typing import Protocol
 
 from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem
 
-from reports.performance.targets.address import Address, Bucket, Folder
+from reports.performance.targets.address import UNFINISHED, Address, Bucket, Folder
 from reports.performance.targets.faults import TargetError, fault_of
-from reports.performance.targets.names import UNFINISHED
 
 FILE_MODE, FOLDER_MODE = 0o640, 0o750
 ABANDONED_S = 86_400

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -213,7 +212,7 @@ def test_no_error_of_the_export_reaches_a_judgement(folder: Path, judged: Callab
     assert judged(2).efficiency.efficiency_class == "EFFICIENT"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.needs("an ordinary user")
 def test_a_folder_without_permission_is_said(folder: Path, judged: Callable[..., Job]) -> None:
     folder.chmod(0o500)
     judged(1)
@@ -227,8 +226,6 @@ def test_a_judgement_that_is_committed_late_is_not_skipped(
     folder: Path, judged: Callable[..., Job], transactional_db: None
 ) -> None:
     """The first run is judged at an earlier time in a transaction that ends after the second was exported."""
-    if connection.vendor != "postgresql":
-        pytest.skip("the embedded database has one writer at a time")
     early, late = judged(1), judged(2)
     ExportDue.objects.all().delete()
     has_judged, may_commit = Event(), Event()
@@ -242,7 +239,7 @@ def test_a_judgement_that_is_committed_late_is_not_skipped(
         finally:
             connection.close()
 
-    slow = Thread(target=judge_slowly)
+    slow = Thread(target=judge_slowly, daemon=True)
     slow.start()
     assert has_judged.wait(30)
     analyse_job(late.pk, NOW + timedelta(hours=1))
@@ -260,8 +257,6 @@ def test_a_judgement_that_is_committed_late_is_not_skipped(
 def test_four_workers_at_once_write_every_run_and_none_twice(
     folder: Path, judged: Callable[..., Job], transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("the embedded database has one writer at a time")
     monkeypatch.setitem(sweep.RUNS_TOGETHER, "jsonl", 3)
     for job_id in range(1, 21):
         judged(job_id)
@@ -273,7 +268,7 @@ def test_four_workers_at_once_write_every_run_and_none_twice(
         finally:
             connection.close()
 
-    workers = [Thread(target=work) for _ in range(4)]
+    workers = [Thread(target=work, daemon=True) for _ in range(4)]
     for worker in workers:
         worker.start()
     for worker in workers:
