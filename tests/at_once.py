@@ -9,6 +9,8 @@ from typing import Any
 
 from django.db import connection
 
+from tests.processes import PATIENCE_S
+
 WORKERS = 4
 
 
@@ -18,7 +20,7 @@ def at_once(work: Callable[[], Any]) -> list[Any]:
 
     def one(_: int) -> Any:
         try:
-            ready.wait(timeout=30)
+            ready.wait(timeout=PATIENCE_S)
             return work()
         finally:
             connection.close()

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from tests.leaving import EXIT_STATUS
-from tests.processes import patience
+from tests.processes import by_load
 
-GRACE_S = 3.0
+GRACE_S = 20.0
 """What ends by itself once the last test has ended is given this long."""
 END_S = 9.0
 """A run that has printed its summary is gone within ten seconds, whatever holds it; later only where others compute."""
@@ -75,7 +75,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
     """Every fixture has ended, and the other processes of a suite that is spread; the summary is still to come."""
     yield
     EXIT_STATUS.append(lambda: int(session.exitstatus))
-    until = time.monotonic() + patience(GRACE_S)
+    until = time.monotonic() + by_load(GRACE_S)
     while (alive := living()) and time.monotonic() < until:
         time.sleep(0.05)
     config = session.config
@@ -107,7 +107,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """The interpreter ends in time, and at once where something would hold it; a process of a suite that is spread
     waits for the others, until the first one ends it."""
     if not hasattr(config, "workerinput"):
-        faulthandler.dump_traceback_later(patience(END_S), exit=True, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(by_load(END_S), exit=True, file=sys.__stderr__)
     if not config.stash.get(ALIVE, []):
         return
     for pid in descendants(os.getpid()):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.parts import need
+from tests.processes import PATIENCE_S
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
@@ -28,7 +29,7 @@ def seen_by(module: str, addresses: list[str], folder: Path) -> dict[str, Any]:
         cwd=CHECKOUT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

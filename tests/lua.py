@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.filter_installer import installer
 from tests.parts import need
-from tests.processes import patience
+from tests.processes import by_load
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 FILTER = CHECKOUT / "deploy/slurm/cli_filter.lua"
@@ -38,7 +38,7 @@ def patient(source: str) -> str:
     """The filter, reading its file for as long as a busy machine needs, not for a fifth of a second."""
     bound = '\nlocal READ_S_MAX = "0.2" '
     assert source.count(bound) == 1
-    return source.replace(bound, f'\nlocal READ_S_MAX = "{patience(10):.0f}" ')
+    return source.replace(bound, f'\nlocal READ_S_MAX = "{by_load(10):.0f}" ')
 
 
 def ran(code: str, *locals_wanted: str, library: str = "", kaiku: str = "") -> str:

@@ -141,6 +141,12 @@ def job_record(**changes: Any) -> JobRecord:
     return msgspec.convert(record(**changes), JobRecord)
 
 
+def errors_of(summary: dict[str, Any] | NodePayload) -> tuple[str, ...]:
+    """What a node said that went wrong, but for standstills of sampling: a busy machine runs no program for a while."""
+    errors = summary["errors"] if isinstance(summary, dict) else summary.errors
+    return tuple(error for error in errors if not error.startswith("sampling stood still for "))
+
+
 def decoded(payload: dict[str, Any]) -> NodePayload:
     """A node summary as the portal reads it, which must find nothing wrong with it."""
     found = msgspec.json.decode(json.dumps(payload, allow_nan=False), type=NodePayload)

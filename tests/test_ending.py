@@ -13,13 +13,16 @@ from pathlib import Path
 import pytest
 
 from tests.ending import descendants
-from tests.processes import is_alive, patience, wait_until
+from tests.processes import PATIENCE_S, is_alive, patience, wait_until
 
 ROOT = Path(__file__).parents[1]
 SUMMARY = " passed in "
 
 STUCK = """
 import subprocess, threading
+from tests import ending
+
+ending.GRACE_S = 1
 
 def wait_for_ever():
     threading.Event().wait()
@@ -113,7 +116,7 @@ def test_what_is_alive_is_named_and_fails_the_run_that_ends_nevertheless(
     status, said, seconds = ran(tmp_path, STUCK, *options)
     assert (status, "2 passed" in said, seconds < patience(10)) == (1, True, True), said
     named = said.partition("still alive after the last test")[2]
-    assert f"thread beat in wait_for_ever at {tmp_path}/test_one.py:5\n" in named
+    assert f"thread beat in wait_for_ever at {tmp_path}/test_one.py:8\n" in named
     (left,) = re.findall(r"process (\d+): sleep 300\n", named)
     assert not is_alive(int(left))
 
@@ -146,7 +149,7 @@ def test_a_signal_to_the_script_alone_ends_every_phase_that_stops_what_it_starte
         for name in ("test_waits", "test_waits_beside"):
             wait_until(name, (tmp_path / f"{name} started").exists)
         script.send_signal(number)
-        assert script.wait(patience(30)) == 130
+        assert script.wait(PATIENCE_S) == 130
     finally:
         for pid in descendants(script.pid):
             os.kill(pid, signal.SIGKILL)

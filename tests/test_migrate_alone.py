@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 
 from portal.management.commands.migrate import LOCK
-from tests.processes import wait_until
+from tests.processes import PATIENCE_S, wait_until
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
@@ -44,7 +44,7 @@ def migrating(environment: dict[str, str]) -> subprocess.Popen:
 
 def test_three_that_migrate_an_empty_database_at_once_all_end_well(environment: dict[str, str]) -> None:
     programs = [migrating(environment) for _ in range(3)]
-    ended = [(program.communicate(timeout=180)[1], program.returncode) for program in programs]
+    ended = [(program.communicate(timeout=PATIENCE_S)[1], program.returncode) for program in programs]
     assert ended == [(b"", 0)] * 3
 
 
@@ -57,4 +57,4 @@ def test_whoever_comes_second_waits(environment: dict[str, str]) -> None:
         assert first.execute("SELECT to_regclass('django_migrations')").fetchone() == (None,)
         assert second.poll() is None
         first.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
-        assert (second.communicate(timeout=180)[1], second.returncode) == (b"", 0)
+        assert (second.communicate(timeout=PATIENCE_S)[1], second.returncode) == (b"", 0)

@@ -13,6 +13,8 @@ from django.db import connection, migrations, models
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 
+from tests.processes import PATIENCE_S
+
 pytestmark = [pytest.mark.postgresql, pytest.mark.needs("squawk"), pytest.mark.django_db(transaction=True)]
 
 SQUAWK = Path(sys.executable).with_name("squawk")
@@ -68,7 +70,9 @@ def complaints(migration: migrations.Migration) -> list[str]:
     command = [SQUAWK, "--reporter", "json", "--pg-version", PG_VERSION, "--exclude", ",".join(NOT_ABOUT_LOCKS)]
     if migration.atomic:
         command.append("--assume-in-transaction")
-    done = subprocess.run(command, input=sql_of(migration), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, input=sql_of(migration), capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     found = [f"{each['rule_name']}: {each['message']} {instead(each)}" for each in json.loads(done.stdout)]
     is_filled = any(isinstance(operation, migrations.RunPython) for operation in migration.operations)
     return [*found, *([FILL] if migration.atomic and is_filled else [])]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.kinds import STARTING, reached
+from tests.processes import PATIENCE_S
 from tests.telling import main, summary, using
 
 ROOT = Path(__file__).parents[1]
@@ -106,7 +107,7 @@ def test_a_phase_that_is_spread_tells_once(tmp_path: Path) -> None:
     environment |= {"KAIKU_TEST_TOLD": str(told), "KAIKU_TEST_PHASE": "1 of 1"}
     for name in [name for name in environment if name.startswith("PYTEST_XDIST")]:
         del environment[name]
-    subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False, timeout=120)
+    subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False, timeout=PATIENCE_S)
     (file,) = told.glob("*.json")
     found = json.loads(file.read_text())
     assert sorted(found["outcomes"].values()) == ["failed", "passed", "passed", "passed"]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import PATIENCE_S
+
 ROOT = Path(__file__).parents[1]
 TESTS = """
 import time
@@ -56,7 +58,7 @@ def test_every_test_counts_once_for_what_it_needs(tmp_path: Path, options: tuple
     environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "", "PYTHONPATH": str(ROOT)}
     for name in [name for name in environment if name.startswith("PYTEST_XDIST")]:
         del environment[name]
-    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE_S)
     assert run.returncode == 0, run.stdout
     lines = re.findall(r"^ +(\d+) s +(\d+) % +(\d+) tests: (.+)$", run.stdout, re.M)
     assert {kind: int(tests) for _, _, tests, kind in lines} == {

@@ -19,7 +19,7 @@ from jobs.tallies.selectors import tallies
 from metrics.models import NodeSummary
 from metrics.services import record_node_summary
 from tests.payloads import job_record, node_payload
-from tests.processes import wait_until
+from tests.processes import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -172,5 +172,5 @@ def test_no_judgement_waits_for_a_row_of_a_node_that_another_holds(now: datetime
             judging = thread.submit(judge)
             wait_until("the judgement", JobEfficiency.objects.exists)
             assert not judging.done()
-        assert judging.result(30)
+        assert judging.result(PATIENCE_S)
     assert not SilentNode.objects.exists()

@@ -7,6 +7,8 @@ import re
 import subprocess
 from pathlib import Path
 
+from tests.processes import PATIENCE_S
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 CODE = re.compile(r"code ([A-Z]{4}-[A-Z]{4})")
 
@@ -27,7 +29,7 @@ def person_of(home: Path) -> dict[str, str]:
 
 def ran(kaiku: str, environ: dict[str, str], *words: str) -> tuple[int, str, str]:
     """Exit status, output and errors."""
-    done = subprocess.run([kaiku, *words], env=environ, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run([kaiku, *words], env=environ, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout, done.stderr
 
@@ -46,5 +48,5 @@ def signing_in(
 
 def end(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Exit status and the rest of the output."""
-    rest = process.communicate(timeout=30)[0]
+    rest = process.communicate(timeout=PATIENCE_S)[0]
     return process.returncode, rest

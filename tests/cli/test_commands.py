@@ -18,7 +18,7 @@ from tests.cli.asking import asked
 from tests.cli.programs import built, person_of, ran
 from tests.cli.servers import answering, plain
 from tests.parts import python
-from tests.processes import patience, wait_until
+from tests.processes import PATIENCE_S, patience, wait_until
 
 WHO = (
     b'{"user": "alice\\u001b[2J", "display_name": null, "scopes": ["read"],'
@@ -133,7 +133,7 @@ def test_a_closed_pipe_and_control_c_are_quiet(kaiku: str, environ: dict[str, st
         process = subprocess.Popen([kaiku, "whoami"], env=asking, stderr=subprocess.PIPE, text=True)
         wait_until("its call", lambda: requests)
         process.send_signal(signal.SIGINT)
-        assert (process.communicate(timeout=10)[1], process.returncode) == ("", 130)
+        assert (process.communicate(timeout=PATIENCE_S)[1], process.returncode) == ("", 130)
 
 
 def test_it_never_waits_longer_than_it_may(kaiku: str, environ: dict[str, str]) -> None:

@@ -225,10 +225,7 @@ def test_another_command_refreshes_an_old_file_in_the_background(
         person |= {"KAIKU_URL": f"http://127.0.0.1:{port}"}
         # Its output ends while the other process still works: that has nothing of it.
         assert ran(kaiku, person, "whoami")[0] == 0
-        deadline = time.monotonic() + 20
-        while BODY not in (place(tmp_path).read_text() if place(tmp_path).exists() else ""):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until("the hints", lambda: BODY in (place(tmp_path).read_text() if place(tmp_path).exists() else ""))
         assert ran(kaiku, person, "whoami")[0] == 0
         time.sleep(0.2)
     assert [request.split(b" ")[1].partition(b"?")[0] for request in requests] == [

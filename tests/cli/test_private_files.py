@@ -19,6 +19,7 @@ from cli.cache import Cache
 from cli.credentials import Credentials, Site, site_settings
 from cli.errors import NoSignIn, Usage
 from cli.private_files import base_folder
+from tests.processes import PATIENCE_S
 
 PORTAL = Address("https://kaiku.example")
 CALL = "/api/v1/jobs/?"
@@ -126,7 +127,7 @@ for number in range(40):
 def test_of_several_that_store_at_once_every_token_is_in_the_file_or_handed_to_one(environ: dict[str, str]) -> None:
     command = [sys.executable, "-c", STORING, environ["XDG_CONFIG_HOME"]]
     storing = [subprocess.Popen([*command, str(number)], stdout=subprocess.PIPE, text=True) for number in range(4)]
-    replaced = " ".join(process.communicate(timeout=60)[0] for process in storing).split()
+    replaced = " ".join(process.communicate(timeout=PATIENCE_S)[0] for process in storing).split()
     every = {f"kaiku_pat_{process}_{number}" for process in range(4) for number in range(40)}
     assert sorted([*replaced, token(environ)]) == sorted(every)
     assert len(list(Path(environ["XDG_CONFIG_HOME"], "kaiku/cli").iterdir())) == 1
@@ -320,7 +321,7 @@ def test_two_processes_write_and_read_at_once(environ: dict[str, str]) -> None:
         "    assert found and len(set(found[0])) == 1 and len(found[0]) == 5000, found\n"
     )
     running = [subprocess.Popen([sys.executable, "-c", code], env=os.environ | environ) for _ in range(2)]
-    assert [process.wait(60) for process in running] == [0, 0]
+    assert [process.wait(PATIENCE_S) for process in running] == [0, 0]
 
 
 def test_the_stored_token_states_what_it_is(stored: Path) -> None:

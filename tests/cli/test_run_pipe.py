@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.programs import built, person_of
-from tests.processes import patience
+from tests.processes import PATIENCE_S, patience
 
 NOWHERE = "http://127.0.0.1:9"
 AT_ONCE_S = 2.0
@@ -49,7 +49,7 @@ def piped(kaiku: str, environ: dict[str, str], *words: str, **more: object) -> s
 def passed(kaiku: str, environ: dict[str, str], content: bytes, *words: str) -> tuple[int, bytes, str]:
     """Exit status, what came through, and the errors."""
     process = piped(kaiku, environ, *words)
-    out, errors = process.communicate(content, timeout=60)
+    out, errors = process.communicate(content, timeout=PATIENCE_S)
     assert b"Traceback" not in errors
     return process.returncode, out, errors.decode()
 
@@ -88,7 +88,7 @@ def test_output_passes_at_once_while_the_portal_is_gone_or_hung(
         process.stdin.write(b"loss=%d\n" % step)
         assert a_line(process) == b"loss=%d\n" % step
     started = time.monotonic()
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, time.monotonic() - started < patience(10)) == (0, True)
     assert errors.startswith(b"kaiku: 20 of 20 points not logged: ")
 
@@ -117,7 +117,7 @@ def test_that_nothing_is_logged_is_stated_while_the_program_runs(kaiku: str, env
     assert select.select([process.stderr], [], [], 10)[0]
     why = f"not signed in at {NOWHERE}: run `kaiku login --runs`"
     assert os.read(process.stderr.fileno(), 1000).decode() == f"kaiku: no points are logged from now on: {why}\n"
-    assert process.communicate(b"loss=1\n", timeout=30)[0] == b"loss=1\n"
+    assert process.communicate(b"loss=1\n", timeout=PATIENCE_S)[0] == b"loss=1\n"
 
 
 def test_what_is_wrong_in_the_command_line_is_found_before_anything_is_read(
@@ -137,7 +137,7 @@ def test_when_nobody_reads_the_output_it_ends_as_others_do(kaiku: str, environ: 
     """The program before it gets SIGPIPE at once, too: `yes` never ends otherwise."""
     line = f'yes loss=1 | "{kaiku}" run-log pipe --experiment vit 2>/dev/null | head -1; echo "${{PIPESTATUS[@]}}"'
     started = time.monotonic()
-    done = subprocess.run(["bash", "-c", line], env=environ, capture_output=True, timeout=30, check=True)
+    done = subprocess.run(["bash", "-c", line], env=environ, capture_output=True, timeout=PATIENCE_S, check=True)
     assert done.stdout == b"loss=1\n141 141 0\n"
     assert time.monotonic() - started < patience(10)
 
@@ -145,7 +145,7 @@ def test_when_nobody_reads_the_output_it_ends_as_others_do(kaiku: str, environ: 
 def test_a_full_disk_is_stated(kaiku: str, environ: dict[str, str]) -> None:
     with Path("/dev/full").open("wb") as full:
         process = piped(kaiku, environ, stdout=full)
-        _, errors = process.communicate(b"loss=1\n", timeout=30)
+        _, errors = process.communicate(b"loss=1\n", timeout=PATIENCE_S)
     assert process.returncode == 4
     assert b"kaiku: the output cannot be passed on: No space left on device\n" in errors
 
@@ -161,7 +161,7 @@ def test_after_a_signal_the_last_words_of_the_program_pass(
     time.sleep(0.2)
     process.stdin.write(b"saved a checkpoint\n")
     assert a_line(process) == b"saved a checkpoint\n"
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE_S)
     assert process.returncode == -number
 
 
@@ -173,7 +173,7 @@ def test_a_second_signal_ends_it_at_once(kaiku: str, environ: dict[str, str]) ->
     time.sleep(0.2)
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=8)
+    process.communicate(timeout=PATIENCE_S)
     assert process.returncode == -signal.SIGTERM
 
 
@@ -186,7 +186,7 @@ def test_what_a_shell_lets_ignore_is_ignored(kaiku: str, environ: dict[str, str]
     assert a_line(process) == b"begun\n"
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGHUP)
-    assert process.communicate(b"more\n", timeout=30)[0] == b"more\n"
+    assert process.communicate(b"more\n", timeout=PATIENCE_S)[0] == b"more\n"
     assert process.returncode == 0
 
 
@@ -197,7 +197,7 @@ def test_killed_itself_it_leaves_no_process(kaiku: str, environ: dict[str, str],
     process.kill()
     # Its standard error ends with the last of its processes.
     started = time.monotonic()
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE_S)
     assert time.monotonic() - started < patience(10)
 
 
@@ -211,5 +211,5 @@ def test_an_input_and_an_output_that_do_not_block_are_waited_for(kaiku: str, env
             sent += os.write(process.stdin.fileno(), bytes(min(65536, 1_000_000 - sent)))
         if select.select([process.stdout], [], [], 0.01)[0]:
             got += len(os.read(process.stdout.fileno(), 65536))
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE_S)
     assert (got, process.returncode) == (1_000_000, 0)

@@ -21,7 +21,7 @@ from typing import Any
 from collector import statefile
 from tests.collector.fake_node import FakeNode
 from tests.payloads import decoded
-from tests.processes import patience, wait_until
+from tests.processes import PATIENCE_S, patience, wait_until
 
 DEPLOYED = Path(__file__).parents[2] / "deploy/slurm"
 HOOK_S_MAX = 4.0
@@ -95,7 +95,7 @@ class Node:
             ["/bin/sh", self.script(name)],
             env=environment(**variables),
             capture_output=True,
-            timeout=60,
+            timeout=PATIENCE_S,
             check=False,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes_max, resource.RLIM_INFINITY)),
         )
@@ -125,7 +125,7 @@ class Node:
 
     def ship(self) -> None:
         command = [sys.executable, str(collector_zip()), "ship", "--config", str(self.config)]
-        subprocess.run(command, env=environment(), capture_output=True, timeout=60, check=False)
+        subprocess.run(command, env=environment(), capture_output=True, timeout=PATIENCE_S, check=False)
 
     def stop(self) -> None:
         self.is_over.set()

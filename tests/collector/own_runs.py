@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.collector.hook_node import Node, collector_zip, processes, put_settings
-from tests.processes import patience
+from tests.processes import PATIENCE_S, by_load, patience
 
 JOB = {
     "SLURM_JOB_ID": "77", "SLURM_JOB_GPUS": "2,3", "SLURM_CLUSTER_NAME": "lumi", "SLURM_JOB_USER": "alice",
@@ -25,7 +25,7 @@ JOB = {
 
 def a_while(seconds: float = 0.6) -> str:
     """How long a command lasts that is to be measured: sampling begins after it, on a busy machine much later."""
-    return f"{patience(seconds):.1f}"
+    return f"{by_load(seconds):.1f}"
 
 
 def node_of_a_user(tmp_path: Path) -> Iterator[Node]:
@@ -48,7 +48,7 @@ def words(node: Node, *command: str) -> list[str]:
 def run(node: Node, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         words(node, *command), cwd=node.top, env=variables(node, **more), capture_output=True, text=True,
-        timeout=30, check=False,
+        timeout=PATIENCE_S, check=False,
     )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def begin(node: Node, *command: str, **more: str) -> subprocess.Popen[str]:
 
 
 def ended(process: subprocess.Popen[str]) -> int:
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE_S)
     return process.returncode
 
 
@@ -70,7 +70,7 @@ def kept(node: Node) -> list[dict[str, Any]]:
 
 def is_left_clean(node: Node) -> bool:
     """Whether no file and no process is left, within the moment that a killed one takes to be gone."""
-    until = time.monotonic() + 3
+    until = time.monotonic() + patience(3)
     while os.listdir(node.top / "tmp") or processes("run", str(node.config)):
         if time.monotonic() > until:
             return False

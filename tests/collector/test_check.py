@@ -14,7 +14,7 @@ import pytest
 from collector import spool
 from tests.collector.answers import Answers, counted, serving
 from tests.collector.hook_node import Node, checkpoint, collector_zip, environment
-from tests.processes import wait_until
+from tests.processes import PATIENCE_S, wait_until
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def checked(node: Node, **settings: object) -> tuple[int, dict[str, list[str]]]:
     """The status of `check`, and by level what it said."""
     node.write_config(**settings)
     command = [sys.executable, str(collector_zip()), "check", "--config", str(node.config)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.stderr == ""
     found: dict[str, list[str]] = {"ok": [], "look": [], "BAD": []}
     for line in done.stdout.splitlines():

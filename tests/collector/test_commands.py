@@ -12,7 +12,7 @@ import pytest
 
 from collector.commands import output
 from tests.collector.hook_node import processes
-from tests.processes import patience, wait_until
+from tests.processes import PATIENCE_S, patience, wait_until
 
 
 def hanging(tmp_path: Path) -> Path:
@@ -36,7 +36,7 @@ def test_a_tool_ends_in_time_when_the_sampling_process_that_ran_it_is_killed(tmp
     caller = subprocess.Popen([sys.executable, "-c", code, str(hanging(tmp_path))])
     wait_until("the tool does not start", lambda: processes(f"300.{tmp_path.name[-1]}"))
     caller.send_signal(signal.SIGKILL)
-    caller.wait(5)
+    caller.wait(PATIENCE_S)
     wait_until("the tool goes on for nobody", lambda: not processes(f"300.{tmp_path.name[-1]}"))
 
 

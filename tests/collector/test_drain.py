@@ -16,6 +16,7 @@ from collector.config import Config
 from tests.collector.answers import Answers, counted, serving
 from tests.collector.hook_node import put_settings
 from tests.collector.slurm_rows import job, shown
+from tests.processes import PATIENCE_S
 
 ENTRIES = 30
 
@@ -59,7 +60,7 @@ def shipper(
 
 
 def ended(process: subprocess.Popen[bytes]) -> tuple[int, str]:
-    said = process.communicate(timeout=60)[1]
+    said = process.communicate(timeout=PATIENCE_S)[1]
     return process.returncode, said.decode().strip()
 
 

@@ -17,6 +17,7 @@ import pytest
 from collector import statefile
 from collector.job import NoGpuJob, from_environment
 from tests.collector.hook_node import Node, checkpoint, measured
+from tests.payloads import errors_of
 from tests.processes import wait_until
 
 SAMPLES = Path(__file__).parents[1] / "samples/slurm/hooks"
@@ -34,7 +35,7 @@ def test_a_job_is_sampled_from_its_prolog_to_its_epilog(node: Node) -> None:
     node.hook("epilog")
     (payload,) = node.spooled()
     assert measured(payload) == [90.0, 90.0]
-    assert (payload["job_id"], payload["node"], payload["errors"]) == (7, "nid005001", [])
+    assert (payload["job_id"], payload["node"], errors_of(payload)) == (7, "nid005001", ())
     assert node.jobs() == []
     wait_until("the sampling process went on", lambda: not node.samplers())
 
@@ -101,7 +102,7 @@ def test_two_epilogs_at_once_make_one_payload(node: Node) -> None:
         for each in both:
             each.join()
     assert [payload["job_id"] for payload in node.spooled()] == list(range(20, 26))
-    assert {tuple(payload["errors"]) for payload in node.spooled()} == {()}
+    assert {errors_of(payload) for payload in node.spooled()} == {()}
     assert {use for payload in node.spooled() for use in measured(payload)} == {90.0}
     assert (node.jobs(), node.samplers(), node.failures.exists()) == ([], [], False)
 
@@ -118,8 +119,8 @@ def test_a_gpu_that_two_jobs_hold_is_sampled_for_both_and_both_say_so(node: Node
     node.hook("epilog")
     by_job = {payload["job_id"]: payload for payload in node.spooled()}
     assert {job: measured(payload) for job, payload in by_job.items()} == {7: [90.0, 90.0], 8: [90.0, 90.0]}
-    assert by_job[7]["errors"] == ["GPU 1 was job 8's as well for some of the time: its use is of both"]
-    assert by_job[8]["errors"] == ["GPU 1 was job 7's as well for some of the time: its use is of both"]
+    assert errors_of(by_job[7]) == ("GPU 1 was job 8's as well for some of the time: its use is of both",)
+    assert errors_of(by_job[8]) == ("GPU 1 was job 7's as well for some of the time: its use is of both",)
 
 
 def test_gpus_that_came_after_a_jobs_end_are_shared_with_nobody(node: Node) -> None:
@@ -129,7 +130,7 @@ def test_gpus_that_came_after_a_jobs_end_are_shared_with_nobody(node: Node) -> N
     node.hook("prolog", SLURM_JOB_ID="8")
     checkpoint(node, "8.0")
     node.hook("epilog", SLURM_JOB_ID="8")
-    assert [payload["errors"] for payload in node.spooled()] == [[], []]
+    assert [errors_of(payload) for payload in node.spooled()] == [(), ()]
 
 
 def test_a_prolog_that_runs_twice_starts_one_sampling_process(node: Node) -> None:

@@ -20,6 +20,7 @@ from collector.config import Config
 from tests.collector.answers import Answers, counted, serving
 from tests.collector.running_jobs import HOUR_S, checkpoint, node_config, running, waiting
 from tests.payloads import decoded
+from tests.processes import PATIENCE_S
 
 
 @pytest.fixture
@@ -342,7 +343,7 @@ def test_a_portal_that_hangs_is_left_after_seconds(config: Config, serve, monkey
 
     class Hanging(Answers):
         def answer_to(self, document: object) -> tuple[int, bytes, dict[str, str]]:
-            over.wait(60)
+            over.wait(PATIENCE_S)
             return super().answer_to(document)
 
     assert shipper.INTERIM_S_MAX == 5.0

@@ -19,7 +19,7 @@ from metrics.services import record_node_summary
 from tests.collector.answers import Answers, counted, serving
 from tests.collector.hook_node import Node, collector_zip, environment, processes
 from tests.payloads import decoded
-from tests.processes import wait_until
+from tests.processes import PATIENCE_S, wait_until
 
 SOON = {"interim_first_s": 0.5, "interim_every_s": 0.5, "ship_max_s": 30}
 
@@ -83,7 +83,7 @@ def test_two_senders_at_once_make_one(node: Node, portal: Answers) -> None:
     node.hook("prolog")
     sampled(node, 0.6)
     for sender in [starting(node) for _ in range(3)]:
-        assert sender.wait(60) == 0
+        assert sender.wait(PATIENCE_S) == 0
     assert [payload["sequence"] for payload in sent(portal)] == [1]
 
 
@@ -110,7 +110,7 @@ def test_a_full_disk_fails_no_sender_and_the_final_summary_says_so(node: Node, p
     sampled(node, 0.6)
     # No file of more than a hundred bytes: neither the number of the interim summary nor itself fits.
     sender = starting(node, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY)))
-    assert sender.wait(60) == 0
+    assert sender.wait(PATIENCE_S) == 0
     assert sent(portal) == []
     node.hook("epilog")
     wait_until("the final summary did not arrive", lambda: len(sent(portal)) == 1)

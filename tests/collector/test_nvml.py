@@ -15,6 +15,7 @@ from collector.sources.base import SourceError
 from collector.sources.nvml import NO_USE, Nvml
 from tests.collector.sampling import config_of, job, summary
 from tests.parts import program
+from tests.processes import PATIENCE_S
 
 SOURCE = Path(__file__).with_name("nvml_simulated.c")
 CHECKOUT = Path(__file__).parents[2]
@@ -28,7 +29,7 @@ class Driver:
     def __init__(self, folder: Path) -> None:
         self.library, self.numbers = folder / "libnvidia-ml.so.1", folder / "numbers"
         command = [program("gcc", part="a C compiler"), "-shared", "-fPIC", "-w", "-o", str(self.library), str(SOURCE)]
-        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
         os.environ["NVML_SIMULATED"] = str(self.numbers)
 
     def show(self, *devices: tuple[int, ...]) -> None:
@@ -141,5 +142,7 @@ def test_a_library_that_hangs_ends_the_process_within_its_limit(driver: Driver, 
         "loop.SIGNALS.signal(loop.SIGNALS.SIGALRM, loop.SIGNALS.SIG_DFL)\n"
         "loop._alarm(source.hang_s)\nsource.tick(1.0)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=CHECKOUT, capture_output=True, timeout=30, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=CHECKOUT, capture_output=True, timeout=PATIENCE_S, check=False
+    )
     assert done.returncode == KILLED_BY_ALARM

@@ -25,7 +25,7 @@ from tests.collector.own_runs import (
     variables,
     words,
 )
-from tests.processes import patience, wait_until
+from tests.processes import PATIENCE_S, patience, wait_until
 
 node = pytest.fixture(node_of_a_user)
 
@@ -37,7 +37,7 @@ def test_a_job_is_measured_and_its_summary_kept(node: Node) -> None:
     assert f"kaiku: written to {node.top}/kaiku-77.0-nid005001.json" in done.stderr
     (payload,) = kept(node)
     assert measured(payload) == [90.0, 90.0]
-    assert float(said[1]) == pytest.approx(payload["gpus"][0]["measured_s"], abs=0.3)
+    assert 0 < payload["gpus"][0]["measured_s"] < float(said[1]) + 0.1
     assert [gpu["gpu_id"] for gpu in payload["gpus"]] == [2, 3]
     assert {name: payload[name] for name in ("schema", "cluster", "job_id", "attempt", "node", "sequence")} == {
         "schema": "node-summary/1", "cluster": "lumi", "job_id": 77, "attempt": 0, "node": "nid005001", "sequence": 0,
@@ -94,7 +94,7 @@ def test_the_command_finds_everything_as_it_would_without(node: Node) -> None:
 def test_input_goes_through(node: Node) -> None:
     done = subprocess.run(
         words(node, "cat"), input="one\ntwo\n", cwd=node.top, env=variables(node), capture_output=True, text=True,
-        timeout=30, check=True,
+        timeout=PATIENCE_S, check=True,
     )  # fmt: skip
     assert done.stdout == "one\ntwo\n"
 
@@ -162,7 +162,7 @@ def test_signals_reach_the_command_once(node: Node) -> None:
     process.send_signal(signal.SIGUSR1)
     assert process.stdout.readline() == "1\n"
     process.send_signal(signal.SIGTERM)
-    rest, _ = process.communicate(timeout=20)
+    rest, _ = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, rest) == (5, "")
     assert is_left_clean(node)
 

@@ -16,7 +16,7 @@ from tests.collector.answers import Answers, counted, serving
 from tests.collector.hook_node import Node, collector_zip, measured, put_settings
 from tests.collector.own_runs import JOB, a_while, kept, node_of_a_user, run, variables, words
 from tests.parts import python
-from tests.processes import patience
+from tests.processes import PATIENCE_S, patience
 
 node = pytest.fixture(node_of_a_user)
 
@@ -120,7 +120,7 @@ def test_every_python_runs_the_command_and_those_from_3_9_measure_it(node: Node,
     done = subprocess.run(
         [*command, "--", "/bin/sh", "-c", f"/bin/sleep {a_while(0.8)}; exit 3"],
         cwd=node.top, env=variables(node) | alone,
-        capture_output=True, text=True, timeout=30, check=False,
+        capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     assert done.returncode == 3
     if minor >= 9:

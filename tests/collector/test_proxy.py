@@ -19,6 +19,7 @@ from collector.config import Config
 from collector.shipper import ShipError, ship
 from tests.collector.answers import Answers, counted, serving, shipping_config
 from tests.parts import need
+from tests.processes import PATIENCE_S
 
 
 @pytest.fixture
@@ -82,7 +83,7 @@ def test_a_proxy_passes_the_connection_on_and_sees_nothing_of_it(config: Config,
     proxy = Proxy()
     config.portal_url, config.proxy = f"https://{portal.address}", proxy.address
     assert ship(config, time.monotonic() + 30) == (1, "")
-    proxy.thread.join(10)
+    proxy.thread.join(PATIENCE_S)
     assert [document for _, _, document in portal.requests] == [{"name": "one"}]
     assert portal.requests[0][1]["Authorization"] == "Bearer secret"
     assert proxy.asked.startswith(f"CONNECT {portal.address} HTTP/1.".encode())

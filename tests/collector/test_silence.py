@@ -14,6 +14,8 @@ import pytest
 
 from tests.collector.hook_node import Node, checkpoint, collector_zip, environment, measured, put_settings
 from tests.parts import need, python
+from tests.payloads import errors_of
+from tests.processes import PATIENCE_S
 
 pytestmark = pytest.mark.xdist_group("system log")
 # Where systemd is installed and does not run, the log's name leads to a place where nobody listens.
@@ -95,7 +97,9 @@ def hangs(node: Node) -> dict[str, object]:
 def test_a_collector_that_does_not_start_is_said(node: Node, logged: Callable, broken: Callable, reason: str) -> None:
     script = node.script("prolog", **broken(node))
     job = {"SLURM_JOB_ID": FIRST}
-    done = subprocess.run(["/bin/sh", script], env=environment(**job), capture_output=True, timeout=30, check=False)
+    done = subprocess.run(
+        ["/bin/sh", script], env=environment(**job), capture_output=True, timeout=PATIENCE_S, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     (line,) = logged()
     assert " kaiku" in line
@@ -138,7 +142,7 @@ def test_the_list_of_failures_stays_small(node: Node) -> None:
     script = node.script("prolog", python=node.top / "nowhere")
     node.failures.parent.mkdir()
     node.failures.write_text("\tprolog: something\n" * 4000)
-    subprocess.run(["/bin/sh", script], env=environment(), timeout=30, check=True)
+    subprocess.run(["/bin/sh", script], env=environment(), timeout=PATIENCE_S, check=True)
     assert node.failures.stat().st_size == 4000 * 19
     node.hook("epilog")
     (payload,) = node.spooled()
@@ -169,11 +173,11 @@ def test_a_log_that_nobody_reads_holds_up_no_hook(node: Node) -> None:
 def test_the_hooks_do_their_work_with_every_python_from_39_on(node: Node, version: str) -> None:
     for hook in ("prolog", "epilog"):
         script = node.script(hook, python=python(version))
-        subprocess.run(["/bin/sh", script], env=environment(), timeout=30, check=True)
+        subprocess.run(["/bin/sh", script], env=environment(), timeout=PATIENCE_S, check=True)
         if hook == "prolog":
             checkpoint(node)
     (payload,) = node.spooled()
-    assert (measured(payload), payload["errors"]) == ([90.0, 90.0], [])
+    assert (measured(payload), errors_of(payload)) == ([90.0, 90.0], ())
 
 
 def test_an_old_python_is_told_so_whatever_it_should_do(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import is_alive, wait_until
+from tests.processes import PATIENCE_S, is_alive, wait_until
 
 ROOT = Path(__file__).parents[2]
 SERVED = """
@@ -32,7 +32,9 @@ demo.serve(timezone.now())
 def ran(var: Path, *words: str, **variables: str) -> str:
     environ = {**os.environ, "DATABASE_URL": "", "KAIKU_VAR_DIR": str(var), **variables}
     command = [sys.executable, *words]
-    return subprocess.run(command, cwd=ROOT, env=environ, check=True, capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run(
+        command, cwd=ROOT, env=environ, check=True, capture_output=True, text=True, timeout=PATIENCE_S
+    ).stdout
 
 
 def test_help_starts_nothing(tmp_path: Path) -> None:
@@ -56,7 +58,7 @@ def test_its_end_ends_the_portal_and_the_worker(tmp_path: Path) -> None:
     try:
         wait_until("portal and worker", lambda: len(list(tmp_path.glob("*.started"))) == 2)
         demo.terminate()
-        assert demo.wait(60) == 0
+        assert demo.wait(PATIENCE_S) == 0
         assert [file.stem for file in tmp_path.glob("*.started") if is_alive(int(file.stem))] == []
     finally:
         demo.kill()

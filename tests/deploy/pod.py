@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.parts import postgresql_programs
-from tests.processes import children, wait_until
+from tests.processes import PATIENCE_S, children, wait_until
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -47,7 +47,7 @@ class Pod:
     def inside(self, *command: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
         """A command of this machine in the network of the pod."""
         entry = ["nsenter", "--target", str(self.network.pid), "--net", "--uts", *command]
-        return subprocess.run(entry, capture_output=True, check=False, timeout=60, **options)
+        return subprocess.run(entry, capture_output=True, check=False, timeout=PATIENCE_S, **options)
 
     def start(self, name: str) -> None:
         """Begin a service as the file says, and wait for nothing."""
@@ -119,7 +119,7 @@ class Pod:
             env=environment(service),
             capture_output=True,
             check=False,
-            timeout=60,
+            timeout=PATIENCE_S,
             input=stdin.encode(),
         )
 

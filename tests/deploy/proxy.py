@@ -16,12 +16,11 @@ from pathlib import Path
 
 from tests.parts import need, program
 from tests.portal.served import Answer, database_environment, serving
-from tests.processes import free_ports, wait_until
+from tests.processes import PATIENCE_S, free_ports, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "deploy/proxy"
 NAME = "kaiku.example"
-ANSWERS_S = 20
 
 
 @dataclass
@@ -41,7 +40,7 @@ class Proxy:
         if minimum is not None:
             context.minimum_version = context.maximum_version = minimum
             context.set_ciphers("ALL:@SECLEVEL=0")
-        plain = socket.create_connection(("127.0.0.1", self.port), timeout=ANSWERS_S)
+        plain = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
         try:
             return context.wrap_socket(plain, server_hostname=name)
         except BaseException:
@@ -54,7 +53,7 @@ class Proxy:
         return told(asked, method, path, body, headers)
 
     def ask_plain(self, path: str, method: str = "GET", host: str = NAME) -> Answer:
-        asked = http.client.HTTPConnection("127.0.0.1", self.plain_port, timeout=ANSWERS_S)
+        asked = http.client.HTTPConnection("127.0.0.1", self.plain_port, timeout=PATIENCE_S)
         return told(asked, method, path, b"", {"Host": host})
 
 
@@ -70,7 +69,7 @@ def certificate(folder: Path) -> None:
     need("openssl")
     command = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN={NAME}".split()
     keys = ["-keyout", folder / "privkey.pem", "-out", folder / "fullchain.pem"]
-    subprocess.run([*command, *keys], check=True, capture_output=True, timeout=30)
+    subprocess.run([*command, *keys], check=True, capture_output=True, timeout=PATIENCE_S)
 
 
 def laid_out(folder: Path, ports: dict[str, int]) -> Path:
@@ -105,7 +104,7 @@ def nginx(configuration: Path, port: int) -> Iterator[None]:
     """The server until the end of the block."""
     folder = configuration.parent
     command = [program("nginx"), "-p", folder, "-c", configuration, "-e", folder / "error.log"]
-    subprocess.run([*command, "-t"], check=True, timeout=30)
+    subprocess.run([*command, "-t"], check=True, timeout=PATIENCE_S)
     process = subprocess.Popen([*command, "-g", "daemon off;"], start_new_session=True)
     try:
         wait_until("nginx", lambda: is_up(port))

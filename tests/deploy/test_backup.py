@@ -27,6 +27,7 @@ from reports.services.publishing import publish
 from tests.deploy.compose import ROOT
 from tests.parts import need
 from tests.portal.served import database_environment
+from tests.processes import PATIENCE_S
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("backup")]
 
@@ -72,7 +73,7 @@ def contents(url: str) -> dict[str, tuple[int, str]]:
 
 def printed(environment: dict[str, str], *command: str) -> bytes:
     manage = [sys.executable, "manage.py", *command]
-    return subprocess.run(manage, env=environment, check=True, capture_output=True, timeout=60).stdout
+    return subprocess.run(manage, env=environment, check=True, capture_output=True, timeout=PATIENCE_S).stdout
 
 
 def test_a_dump_brings_back_every_row_and_every_report(
@@ -84,7 +85,12 @@ def test_a_dump_brings_back_every_row_and_every_report(
     old.touch()
     os.utime(old, (0, 0))
     backup = subprocess.run(
-        [ROOT / "deploy/portal/backup", folder], env=environment, capture_output=True, text=True, check=True, timeout=60
+        [ROOT / "deploy/portal/backup", folder],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_S,
     )
     (dump,) = folder.iterdir()
     assert backup.stdout.strip() == str(dump)
@@ -95,7 +101,7 @@ def test_a_dump_brings_back_every_row_and_every_report(
     there = url.rpartition("/")[0] + f"/{restored}"
     options = re.search(r"^runuser -u kaiku -- pg_restore (.*) --dbname kaiku ", PAGE, re.M)
     assert options is not None
-    subprocess.run(["pg_restore", *options[1].split(), "--dbname", there, dump], check=True, timeout=120)
+    subprocess.run(["pg_restore", *options[1].split(), "--dbname", there, dump], check=True, timeout=PATIENCE_S)
 
     before, after = contents(url), contents(there)
     assert before["jobs_job"][0] == before["reports_report"][0] == JOBS
@@ -119,7 +125,9 @@ def test_old_dumps_go_and_a_failed_one_leaves_nothing(tmp_path: Path) -> None:
         path.touch()
         os.utime(path, (0, 0))
     nowhere = os.environ | {"DATABASE_URL": "postgres://nobody@127.0.0.1:1/none"}
-    failed = subprocess.run([ROOT / "deploy/portal/backup", tmp_path], env=nowhere, capture_output=True, timeout=60)
+    failed = subprocess.run(
+        [ROOT / "deploy/portal/backup", tmp_path], env=nowhere, capture_output=True, timeout=PATIENCE_S
+    )
     assert failed.returncode != 0
     # What a failed one would replace stays.
     assert set(tmp_path.iterdir()) == {old, other}

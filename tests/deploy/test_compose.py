@@ -17,7 +17,7 @@ from tests.deploy.pod import Pod
 from tests.deploy.proxy import certificate
 from tests.parts import need
 from tests.payloads import record, summary
-from tests.processes import wait_until
+from tests.processes import PATIENCE_S, wait_until
 
 NAME = "kaiku.example"
 BIN = Path(sys.executable).parent
@@ -33,7 +33,7 @@ context = ssl.create_default_context()
 context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
 for document in documents:
     path, body = document.split(" ", 1)
-    connection = http.client.HTTPSConnection("kaiku.example", context=context, timeout=20)
+    connection = http.client.HTTPSConnection("kaiku.example", context=context, timeout=PATIENCE_S)
     headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
     connection.request("POST", "/api/v1/ingest/" + path, body, headers)
     print(connection.getresponse().status)
@@ -42,11 +42,11 @@ for document in documents:
 
 def test_the_file_is_one_by_the_published_schema() -> None:
     command = [BIN / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", FILE]
-    assert subprocess.run(command, capture_output=True, timeout=60).returncode == 0
+    assert subprocess.run(command, capture_output=True, timeout=PATIENCE_S).returncode == 0
 
 
 def test_the_dockerfile_has_nothing_that_hadolint_would_change() -> None:
-    done = subprocess.run([BIN / "hadolint", DOCKERFILE], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([BIN / "hadolint", DOCKERFILE], capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stdout) == (0, "")
 
 
@@ -92,7 +92,7 @@ def pod(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pod]:
     """Everything that compose.yaml starts, in its order, from an empty database."""
     need("redis-server", "nginx", "network namespaces", "mounts", "setpriv", "openssl", "PostgreSQL's programs")
     top = tmp_path_factory.mktemp("pod")
-    subprocess.run([ROOT / "deploy/new-site", top / "site", NAME], check=True, timeout=20)
+    subprocess.run([ROOT / "deploy/new-site", top / "site", NAME], check=True, timeout=PATIENCE_S)
     certificate(top / "site/tls")
     os.chown(top / "site/tls/privkey.pem", 33, 33)
     whole = composition(KAIKU_HOST=NAME, KAIKU_SITE=str(top / "site"))
@@ -110,7 +110,7 @@ def begin(running: Pod) -> None:
     for name in ("postgres", "redis"):
         wait_until(name, lambda name=name: running.is_healthy(name))
     running.start("migrate")
-    assert running.running["migrate"].wait(60) == 0, running.log("migrate").read_text()[-3000:]
+    assert running.running["migrate"].wait(PATIENCE_S) == 0, running.log("migrate").read_text()[-3000:]
     for name in ("portal", "ingest", "worker"):
         running.start(name)
     for name in ("portal", "ingest"):

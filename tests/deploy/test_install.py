@@ -11,6 +11,7 @@ import pytest
 
 from tests.deploy.compose import ROOT
 from tests.parts import need, need_all_required
+from tests.processes import PATIENCE_S
 
 PAGE = (ROOT / "docs/install.md").read_text()
 AFTER = """
@@ -43,7 +44,7 @@ def test_a_host_that_follows_the_page_ends_with_a_report(tmp_path: Path) -> None
         tmp_path / "offline",
     ]
     spaces = ["unshare", "--mount", "--pid", "--uts", "--fork", "--kill-child=KILL"]
-    done = subprocess.run([*spaces, *walk], capture_output=True, text=True, timeout=240, env=plain_environment())
+    done = subprocess.run([*spaces, *walk], capture_output=True, text=True, timeout=PATIENCE_S, env=plain_environment())
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     said = done.stdout
     assert '{"status": "ok"}' in said

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.compose import ROOT
+from tests.processes import PATIENCE_S
 
 RUNUSER = """#!/usr/bin/env python3
 import json, os, sys
@@ -30,7 +31,11 @@ def ran(folder: Path, settings: str, *words: str) -> tuple[list[str], str, dict[
     (folder / "kaiku").chmod(0o755)
     path = f"{folder}:{os.environ['PATH']}"
     done = subprocess.run(
-        [folder / "kaiku", *words], env={"PATH": path, "LC_ALL": "C.UTF-8"}, capture_output=True, text=True, timeout=20
+        [folder / "kaiku", *words],
+        env={"PATH": path, "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr
     command, where, environment = json.loads(done.stdout)

@@ -26,7 +26,7 @@ from jobs.tallies import kinds
 from jobs.tallies.services import add
 from portal.system.concerns import FAILING_S, LATE_S, STEP_LATE_S, STEPS_MISSED
 from tests.parts import program
-from tests.processes import free_ports, wait_until
+from tests.processes import PATIENCE_S, free_ports, wait_until
 
 MONITORING = Path(__file__).parents[2] / "deploy" / "monitoring"
 RUNBOOK = MONITORING.parents[1] / "docs" / "runbook.md"
@@ -138,7 +138,7 @@ def prometheus(target: str, folder: Path) -> Iterator[str]:
 
 
 def asked(address: str, path: str, **query: str) -> dict[str, Any]:
-    answer = requests.get(f"{address}/api/v1/{path}", params=query, timeout=10).json()
+    answer = requests.get(f"{address}/api/v1/{path}", params=query, timeout=PATIENCE_S).json()
     assert answer["status"] == "success", (query, answer)
     return answer["data"]
 

@@ -23,7 +23,7 @@ from metrics.models import NodeSummary
 from tests.deploy.proxy import NAME, Proxy, certificate, laid_out, nginx, proxied
 from tests.payloads import summary
 from tests.portal.served import SUMMARIES
-from tests.processes import free_ports, wait_until
+from tests.processes import PATIENCE_S, free_ports, wait_until
 from tests.tokens import create_collector_token
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("proxy")]
@@ -43,7 +43,7 @@ class Drip(threading.Thread):
         text = f"POST /sign-in/ HTTP/1.1\r\nHost: {NAME}\r\nContent-Length: 5000\r\n\r\n"
         self.connection.sendall(text.encode())
         self.connection.settimeout(DRIP_PAUSE_S)
-        self.half_a_head = socket.create_connection(("127.0.0.1", proxy.plain_port), timeout=20)
+        self.half_a_head = socket.create_connection(("127.0.0.1", proxy.plain_port), timeout=PATIENCE_S)
         self.half_a_head.sendall(b"GET / HTTP/1.1\r\n")
 
     def run(self) -> None:

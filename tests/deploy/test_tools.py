@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 
 from portal.version import VERSION
 from tests.deploy.compose import ROOT
+from tests.processes import PATIENCE_S
 
 BIN = Path(sys.executable).parent
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -33,13 +34,13 @@ def test_hooks_before_a_commit_are_what_make_lint_runs() -> None:
     assert [hook["entry"] for hook in local["hooks"]] == recipe("lint")
     assert all(hook["language"] == "system" and not hook["pass_filenames"] for hook in local["hooks"])
     check = [BIN / "pre-commit", "validate-config", ROOT / ".pre-commit-config.yaml"]
-    assert subprocess.run(check, capture_output=True, timeout=60).returncode == 0
+    assert subprocess.run(check, capture_output=True, timeout=PATIENCE_S).returncode == 0
 
 
 def test_the_bill_of_materials_names_the_portal_and_every_library_with_its_version(tmp_path: Path) -> None:
     # Of the environment that runs these tests: it is here already, and more than an installed one.
     output = tmp_path / "kaiku.cdx.json"
-    subprocess.run([ROOT / "deploy/sbom", output, BIN.parent], check=True, capture_output=True, timeout=120)
+    subprocess.run([ROOT / "deploy/sbom", output, BIN.parent], check=True, capture_output=True, timeout=PATIENCE_S)
     document = yaml.safe_load(output.read_text())
     assert document["bomFormat"] == "CycloneDX"
     subject = document["metadata"]["component"]
@@ -55,7 +56,7 @@ def test_the_bill_of_materials_names_the_portal_and_every_library_with_its_versi
 def test_an_audit_that_cannot_ask_fails_instead_of_finding_nothing() -> None:
     (command,) = recipe("audit")
     nowhere = {"PIP_AUDIT_VULNERABILITY_SERVICE": "pypi", "HTTPS_PROXY": "http://127.0.0.1:9", "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(command.split(), cwd=ROOT, env=nowhere, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command.split(), cwd=ROOT, env=nowhere, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode != 0
     assert "--strict" in command
     assert "No known vulnerabilities" not in done.stdout + done.stderr

@@ -11,6 +11,7 @@ import pytest
 
 from tests.deploy.compose import ROOT, composition
 from tests.parts import program
+from tests.processes import PATIENCE_S
 
 UNITS = ROOT / "deploy/portal"
 SERVICES = sorted(UNITS.glob("*.service"))
@@ -25,7 +26,9 @@ def analyze() -> str:
 
 @pytest.mark.parametrize("unit", SERVICES, ids=lambda unit: unit.name)
 def test_a_service_reaches_little_of_its_host(analyze: str, unit: Path) -> None:
-    done = subprocess.run([analyze, "security", "--offline=yes", unit], capture_output=True, text=True, timeout=30)
+    done = subprocess.run(
+        [analyze, "security", "--offline=yes", unit], capture_output=True, text=True, timeout=PATIENCE_S
+    )
     level = re.search(r"exposure level for \S+: ([0-9.]+)", done.stdout)
     assert level is not None, done.stderr
     assert float(level[1]) < EXPOSURE_MAX
@@ -36,7 +39,7 @@ def test_systemd_finds_nothing_to_say_about_them(analyze: str, tmp_path: Path) -
     for path in [*SERVICES, *UNITS.glob("*.timer"), *UNITS.glob("*.target")]:
         units.append(tmp_path / path.name)
         units[-1].write_text(path.read_text().replace("/opt/kaiku", str(ROOT)))
-    done = subprocess.run([analyze, "verify", "--man=no", *units], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([analyze, "verify", "--man=no", *units], capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

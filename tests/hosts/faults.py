@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from tests.hosts.machines import Host
-from tests.hosts.site import PATIENCE_S, Site
+from tests.hosts.site import Site
 from tests.parts import libfaketime
 from tests.processes import wait_until
 
@@ -106,7 +106,7 @@ def wrong_clock(site: Site, offset: str) -> None:
     )
     log = site.top / "one.log"
     starts = log.read_text().count(" ready.")
-    wait_until("the worker with the wrong clock", lambda: log.read_text().count(" ready.") > starts, PATIENCE_S)
+    wait_until("the worker with the wrong clock", lambda: log.read_text().count(" ready.") > starts)
 
 
 CABLE_CUT = "cut: both directions"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.processes import children, wait_until
+from tests.processes import PATIENCE_S, children, wait_until
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 NOBODYS_MAC = "02:00:00:00:00:ff"
@@ -21,12 +21,12 @@ INIT = "hostname {name}; trap '' CHLD; exec sleep infinity"
 
 
 def ip(*arguments: str) -> None:
-    subprocess.run(["ip", *arguments], check=True, capture_output=True, timeout=30)
+    subprocess.run(["ip", *arguments], check=True, capture_output=True, timeout=PATIENCE_S)
 
 
 def remove(space: str) -> None:
     """Take a namespace away; one that was never made is none."""
-    subprocess.run(["ip", "netns", "delete", space], capture_output=True, check=False, timeout=30)
+    subprocess.run(["ip", "netns", "delete", space], capture_output=True, check=False, timeout=PATIENCE_S)
 
 
 class Host:
@@ -85,7 +85,7 @@ class Host:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=180,
+            timeout=PATIENCE_S,
             check=False,
         )
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
@@ -95,11 +95,11 @@ class Host:
         """Send a signal to the first process of a program, and wait until it has ended."""
         entered = self.running[program]
         os.kill(*children(entered.pid), number)
-        entered.wait(60)
+        entered.wait(PATIENCE_S)
 
     def kill_within(self, pid: int) -> None:
         """`kill -9` of a process by the number that it has on this host."""
-        subprocess.run(self._inside("kill", "-9", str(pid)), check=True, timeout=30)
+        subprocess.run(self._inside("kill", "-9", str(pid)), check=True, timeout=PATIENCE_S)
 
     @contextmanager
     def unheard_by(self, other: Host) -> Iterator[None]:
@@ -125,7 +125,7 @@ class Host:
             # All that runs on a host ends with its first process, and that with its keeper.
             self.running["init"].kill()
         for process in self.running.values():
-            process.wait(30)
+            process.wait(PATIENCE_S)
         remove(self.space)
 
 

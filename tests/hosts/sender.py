@@ -8,7 +8,7 @@ import time
 import urllib.error
 import urllib.request
 
-PATIENCE_S = 150
+PATIENCE_S = 600
 PAUSE_S = 0.2
 
 

@@ -19,10 +19,9 @@ import redis
 from tests.hosts.machines import Host, Network
 from tests.parts import postgresql_programs
 from tests.payloads import record, summary
-from tests.processes import wait_until
+from tests.processes import PATIENCE_S, wait_until
 
 BIN = Path(sys.executable).parent
-PATIENCE_S = 60
 NODE_COUNT = 4
 ALICE, TOLD_EACH = "alice", 4
 """Every fourth job is of somebody with an address: a letter takes longer than all the rest."""
@@ -72,7 +71,7 @@ class Site:
         self.ask(WHO_JUDGED)
         for worker in self.workers:
             self.start_worker(worker)
-        wait_until("the beat", self.beat_host, PATIENCE_S)
+        wait_until("the beat", self.beat_host)
         # An owner is known from the first record on; she wants a message for every job.
         self.wait_until_done(self.send(TOLD_EACH).finish())
         self.ask(WISHES)
@@ -101,7 +100,9 @@ class Site:
         self.programs, self.data = postgresql_programs(), self.top / "data"
         shutil.chown(self.top, "postgres")
         make = [self.programs / "initdb", "-D", self.data, "-U", "postgres", "--auth", "trust", "--no-sync"]
-        subprocess.run(["runuser", "-u", "postgres", "--", *make], check=True, capture_output=True, cwd="/", timeout=60)
+        subprocess.run(
+            ["runuser", "-u", "postgres", "--", *make], check=True, capture_output=True, cwd="/", timeout=PATIENCE_S
+        )
         with (self.data / "pg_hba.conf").open("a") as rules:
             rules.write("host all all 10.99.0.0/24 trust\n")
 
@@ -112,13 +113,13 @@ class Site:
         self._serve(
             self.portal, "postgres", *as_postgres, str(self.programs / "postgres"), "-D", str(self.data), *options
         )
-        wait_until("PostgreSQL", lambda: self._is_up("postgres"), PATIENCE_S)
+        wait_until("PostgreSQL", lambda: self._is_up("postgres"))
 
     def start_redis(self) -> None:
         options = ["--bind", self.portal.address, "--protected-mode", "no", "--save", "", "--appendonly", "no"]
         sockets = ["--unixsocket", str(self.top / "redis.sock"), "--dir", str(self.top)]
         self._serve(self.portal, "redis", "redis-server", *options, *sockets)
-        wait_until("Redis", self._has_redis, PATIENCE_S)
+        wait_until("Redis", self._has_redis)
 
     def start_portal(self) -> None:
         """What takes payloads and shows pages."""
@@ -184,7 +185,7 @@ class Site:
         return count
 
     def wait_until_done(self, jobs: range) -> None:
-        wait_until(f"reports on {jobs}", lambda: self._is_up("kaiku") and self.reported(jobs) == len(jobs), PATIENCE_S)
+        wait_until(f"reports on {jobs}", lambda: self._is_up("kaiku") and self.reported(jobs) == len(jobs))
 
     def judged(self, jobs: range) -> tuple[Counter[str], list[tuple[Any, ...]]]:
         """How many of these jobs each worker judged, by its name; and the jobs that were judged more than once."""
@@ -264,11 +265,11 @@ class Sending:
 
     def wait_until(self, count: int) -> None:
         """Until so many payloads have been acknowledged."""
-        wait_until(f"{count} acknowledged", lambda: self.count() >= count, PATIENCE_S)
+        wait_until(f"{count} acknowledged", lambda: self.count() >= count)
 
     def finish(self) -> range:
         """The jobs, once everything about them has been acknowledged."""
         process = self.node.running[self.name]
-        assert process.wait(180) == 0, self.acknowledged.read_text()[-500:]
+        assert process.wait(PATIENCE_S) == 0, self.acknowledged.read_text()[-500:]
         assert self.count() == 2 * len(self.jobs), self.acknowledged.read_text()[-500:]
         return self.jobs

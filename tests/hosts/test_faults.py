@@ -11,7 +11,7 @@ import pytest
 
 from tests.hosts.conftest import Row
 from tests.hosts.faults import FAULTS, IN_EVERY_RUN, Fault
-from tests.hosts.site import PATIENCE_S, Site
+from tests.hosts.site import Site
 from tests.processes import wait_until
 
 pytestmark = pytest.mark.hosts
@@ -60,7 +60,7 @@ def test_nothing_is_lost_doubled_or_stuck(site: Site, fault: Fault, request: pyt
     request.config.stash.setdefault(Row.KEY, []).append(row)
     assert row.judged_again == []
     assert sum(row.judged_by.values()) == JOBS
-    wait_until("all of it to be told", lambda: set(site.open_work().values()) == {0}, PATIENCE_S)
+    wait_until("all of it to be told", lambda: set(site.open_work().values()) == {0})
 
 
 def test_each_job_was_told_once(site: Site) -> None:

@@ -15,6 +15,7 @@ from metrics.models import RawWindow
 from metrics.selectors import raw_bytes_kept, raw_windows, raw_windows_held, raw_windows_since
 from metrics.services import record_raw_window
 from tests.payloads import raw_payload
+from tests.processes import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 
@@ -105,7 +106,7 @@ def test_two_senders_of_one_window_at_the_same_moment_leave_one(now: datetime) -
 
     def send(_: int) -> bool:
         try:
-            ready.wait(timeout=30)
+            ready.wait(timeout=PATIENCE_S)
             return record_raw_window(raw_payload(), now)
         finally:
             connection.close()

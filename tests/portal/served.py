@@ -23,7 +23,6 @@ from tests.processes import PATIENCE_S, children, free_ports, wait_until
 from tests.tables import copy_sqlite
 
 SUMMARIES, RECORDS = "/api/v1/ingest/node-summaries", "/api/v1/ingest/job-records"
-ANSWERS_S = 8
 """Less than the deadlines of the server: whoever is held up until one of them passes is not answered in time."""
 
 
@@ -53,7 +52,7 @@ class Server:
         return children(self.process.pid)
 
     def ask(self, path: str, method: str = "GET", body: bytes = b"", **headers: str) -> Answer:
-        http_connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWERS_S)
+        http_connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         try:
             http_connection.request(method, path, body, headers)
             answer = http_connection.getresponse()
@@ -68,7 +67,7 @@ class Server:
 
     def half_sent(self, text: bytes) -> socket.socket:
         """A connection on which no more than this was sent."""
-        started = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        started = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
         started.sendall(text)
         return started
 

@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from jobs.models import Job
 from portal import expiry
 from tests.portal.test_expiry import job_ids, make_run, removed
+from tests.processes import PATIENCE_S
 from tests.tables import copy_sqlite
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -100,6 +101,6 @@ def test_a_run_that_somebody_holds_is_left_for_the_next_time_and_nobody_waits(no
 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         assert Job.objects.select_for_update().get(pk=held.pk) != other
-        assert pool.submit(expire_elsewhere).result(timeout=60) == 1
+        assert pool.submit(expire_elsewhere).result(timeout=PATIENCE_S) == 1
     assert job_ids() == [1]
     assert [outcome.removed for outcome in expiry.expire(now)][4] == 1

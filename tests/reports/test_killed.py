@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.mail_server import HOST, mail_server
+from tests.processes import PATIENCE_S
 from tests.tables import copy_sqlite
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,19 +55,19 @@ def test_after_a_kill_at_most_that_one_message_repeats(house: dict[str, str]) ->
         house |= {"SMTP_HOST": HOST, "SMTP_PORT": str(post.port)}
         worker = deliver(house)
         post.on_taken = lambda: os.kill(worker.pid, signal.SIGKILL)
-        worker.communicate(timeout=60)
+        worker.communicate(timeout=PATIENCE_S)
         assert worker.returncode == -signal.SIGKILL
         assert len(post.messages) == 1
 
         post.on_taken = lambda: None
-        assert deliver(house).communicate(timeout=60) == (None, b"")
+        assert deliver(house).communicate(timeout=PATIENCE_S) == (None, b"")
         # The two others went; the one in doubt is left alone while its lease lasts.
         assert len(post.messages) == 3
         with sqlite3.connect(Path(house["KAIKU_VAR_DIR"]) / "kaiku.sqlite3") as database:
             database.execute("UPDATE reports_delivery SET claimed_at = '2026-11-20 12:00:00' WHERE state = 'sending'")
         database.close()
         for _ in range(2):
-            assert deliver(house).communicate(timeout=60) == (None, b"")
+            assert deliver(house).communicate(timeout=PATIENCE_S) == (None, b"")
         ids = [message["Message-ID"] for message in post.messages]
     assert (len(ids), len(set(ids))) == (4, 3)
     assert ids[0] == ids[3]

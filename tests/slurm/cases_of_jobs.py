@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.payloads import errors_of
 from tests.processes import wait_until
 from tests.slurm.case_nodes import (
-    PATIENCE_S,
     SHARED_GPU,
-    SLACK_S,
     SUSPENDING_USER,
     CaseNodes,
     number_in,
@@ -33,10 +32,10 @@ def cancelled(nodes: CaseNodes) -> None:
     summary, record = nodes.summary(running), nodes.record(running)
     (gpu,) = summary.gpus
     elapsed_s = seconds_of(summary)
-    assert 4 < elapsed_s < 12
-    assert (gpu.measured_s, gpu.active_s) == (pytest.approx(elapsed_s, abs=0.5), pytest.approx(elapsed_s, abs=SLACK_S))
+    assert elapsed_s > 4
+    assert (gpu.measured_s, gpu.active_s) == (pytest.approx(elapsed_s, abs=nodes.slack_s),) * 2
     assert seconds_at(summary).keys() <= {0, 90}
-    assert (record.state, record.exit_code, summary.errors) == ("CANCELLED", "0:15", ())
+    assert (record.state, record.exit_code, errors_of(summary)) == ("CANCELLED", "0:15", ())
     assert nodes.traces(pending) == []
 
 
@@ -48,10 +47,10 @@ def heterogeneous(nodes: CaseNodes) -> None:
         first = nodes.cluster.submit(both, *components)
         parts = [(nodes.summary(job), nodes.record(job)) for job in (first, first + 1)]
     for (summary, record), node, gpus, percent in zip(parts, (CALM, OTHER), (1, 2), (90, 30), strict=True):
-        assert (summary.node, len(summary.gpus), summary.errors) == (node, gpus, ())
+        assert (summary.node, len(summary.gpus), errors_of(summary)) == (node, gpus, ())
         # Four seconds on each GPU of the component, and nothing else but idleness.
         assert seconds_at(summary).keys() <= {0, percent}
-        assert [gpu.active_s for gpu in summary.gpus] == [pytest.approx(4, abs=SLACK_S)] * gpus
+        assert [gpu.active_s for gpu in summary.gpus] == [pytest.approx(4, abs=nodes.slack_s)] * gpus
         assert (record.state, record.nodes, record.gpus_allocated) == ("COMPLETED", (node,), gpus)
         assert record.request["--gpus"] == str(gpus)
         assert record.array_job_id is None
@@ -73,12 +72,12 @@ def several_steps(nodes: CaseNodes) -> None:
     at = seconds_at(summary)
     # One GPU for 3 s, then one for 4 s and the other for 4 s; each stands idle while it has no step.
     assert {percent: at[percent] for percent in (80, 40, 60)} == {
-        80: pytest.approx(3, abs=SLACK_S),
-        40: pytest.approx(4, abs=SLACK_S),
-        60: pytest.approx(4, abs=SLACK_S),
+        80: pytest.approx(3, abs=nodes.slack_s),
+        40: pytest.approx(4, abs=nodes.slack_s),
+        60: pytest.approx(4, abs=nodes.slack_s),
     }
-    assert [gpu.measured_s for gpu in summary.gpus] == [pytest.approx(seconds_of(summary), abs=0.5)] * 2
-    assert (nodes.record(job).state, summary.errors) == ("COMPLETED", ())
+    assert [gpu.measured_s for gpu in summary.gpus] == [pytest.approx(seconds_of(summary), abs=nodes.slack_s)] * 2
+    assert (nodes.record(job).state, errors_of(summary)) == ("COMPLETED", ())
 
 
 def suspended(nodes: CaseNodes) -> None:
@@ -86,12 +85,12 @@ def suspended(nodes: CaseNodes) -> None:
     job = nodes.work("--gpus=2", f"--nodelist={CALM}", percent=80, seconds=18, user=SUSPENDING_USER)
     nodes.wait_for_samples(job, 2)
     nodes.cluster.run("scontrol", "suspend", str(job))
-    wait_until("its processes to stop", lambda: are_all_stopped(nodes, job), PATIENCE_S)
+    wait_until("its processes to stop", lambda: are_all_stopped(nodes, job))
     began = time.monotonic()
     wait_until("eight seconds", lambda: time.monotonic() > began + 8)
     nodes.cluster.run("scontrol", "resume", str(job))
     suspended_s = time.monotonic() - began
-    assert_suspended(nodes, job, suspended_s, late_s=3 * SLACK_S)
+    assert_suspended(nodes, job, suspended_s, late_s=3 * nodes.slack_s)
 
 
 def assert_suspended(nodes: CaseNodes, job: int, suspended_s: float, late_s: float) -> None:
@@ -106,7 +105,7 @@ def assert_suspended(nodes: CaseNodes, job: int, suspended_s: float, late_s: flo
         # The GPUs showed 80 percent all the time, also while the job was suspended.
         assert gpu.idle_s < suspended_s / 2
         assert gpu.active_s < seconds_of(summary) - suspended_s + late_s
-    assert (nodes.record(job).state, summary.errors) == ("COMPLETED", ())
+    assert (nodes.record(job).state, errors_of(summary)) == ("COMPLETED", ())
 
 
 def are_all_stopped(nodes: CaseNodes, job: int) -> bool:
@@ -124,12 +123,12 @@ def one_gpu_of_two_jobs(nodes: CaseNodes) -> None:
     found = {job: nodes.summary(job) for job in (long, short)}
     # As the portal decodes it: whose job the other one is, its reader does not learn.
     sentence = f"GPU {SHARED_GPU} was another job's as well for some of the time: its use is of both"
-    assert [summary.errors for summary in found.values()] == [(sentence,), (sentence,)]
+    assert [errors_of(summary) for summary in found.values()] == [(sentence,), (sentence,)]
     assert [[gpu.gpu_id for gpu in summary.gpus] for summary in found.values()] == [[SHARED_GPU]] * 2
     # While both ran, the GPU showed what the second did, and both were told so.
-    assert [seconds_at(summary)[30] for summary in found.values()] == [pytest.approx(4, abs=SLACK_S)] * 2
-    assert 2 < seconds_at(found[long])[50] < 8
-    assert found[long].gpus[0].measured_s == pytest.approx(seconds_of(found[long]), abs=0.5)
+    assert [seconds_at(summary)[30] for summary in found.values()] == [pytest.approx(4, abs=nodes.slack_s)] * 2
+    assert 2 < seconds_at(found[long])[50] < 7 + nodes.slack_s
+    assert found[long].gpus[0].measured_s == pytest.approx(seconds_of(found[long]), abs=nodes.slack_s)
 
 
 HOSTILE = "a\u202e[1-3]|b\n   JobState=FAILED AllocTRES=gres/gpu=9\n|1|COMPLETED|\u2066<b>]["
@@ -155,7 +154,7 @@ def hostile_name(nodes: CaseNodes) -> None:
     assert len(body) < RECORD_BYTES_MAX
     assert "NodeList" not in body
     assert "JobState" not in json.dumps(nodes.told("node-summaries", job))
-    assert [gpu.active_s for gpu in summary.gpus] == [pytest.approx(3, abs=SLACK_S)]
+    assert [gpu.active_s for gpu in summary.gpus] == [pytest.approx(3, abs=nodes.slack_s)]
 
 
 GIVEN = {
@@ -189,7 +188,7 @@ def half_of_a_node(nodes: CaseNodes) -> None:
         assert (record.gpus_allocated, len(summary.gpus)) == (8, 8)
         assert record.is_exclusive == (partition == "standard-g")
         # The script of a single task shows itself on every GPU that the job has.
-        assert [gpu.active_s for gpu in summary.gpus] == [pytest.approx(2, abs=SLACK_S)] * 8
+        assert [gpu.active_s for gpu in summary.gpus] == [pytest.approx(2, abs=nodes.slack_s)] * 8
 
 
 def over_at_once(nodes: CaseNodes) -> None:
@@ -199,9 +198,9 @@ def over_at_once(nodes: CaseNodes) -> None:
     for job, ending in ((nothing, ("COMPLETED", "0:0")), (unlaunched, ("FAILED", "0:53"))):
         summary, record = nodes.summary(job), nodes.record(job)
         assert (record.state, record.exit_code) == ending
-        assert seconds_of(record) <= 1
-        assert summary.errors == ()
-        assert [gpu.measured_s for gpu in summary.gpus] == [pytest.approx(seconds_of(summary), abs=0.5)]
+        assert seconds_of(record) <= nodes.slack_s
+        assert errors_of(summary) == ()
+        assert [gpu.measured_s for gpu in summary.gpus] == [pytest.approx(seconds_of(summary), abs=nodes.slack_s)]
         assert [gpu.active_s for gpu in summary.gpus] == [0.0]
         assert summary.cpu is not None
         assert summary.cpu.missing == {"cpu": "the job ended before its control group was read"}

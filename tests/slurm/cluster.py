@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.parts import need
-from tests.processes import end, free_ports, wait_until
+from tests.processes import PATIENCE_S, end, free_ports, wait_until
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NODES = [f"nid{number:06d}" for number in range(5001, 5005)]
@@ -199,12 +199,14 @@ class Cluster:
             )
 
     def run(self, *command: str) -> str:
-        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        )
         assert done.returncode == 0, f"{' '.join(command)}: {done.stdout}{done.stderr}"
         return done.stdout
 
     def is_fine(self, *command: str) -> bool:
-        done = subprocess.run(command, env=self.environment, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(command, env=self.environment, capture_output=True, timeout=PATIENCE_S, check=False)
         return done.returncode == 0
 
     def submit(self, script: Path, *options: str, arguments: tuple[str, ...] = (), user: str = USER) -> int:
@@ -218,7 +220,7 @@ class Cluster:
     def has_jobs(self) -> bool:
         """Whether any job waits, runs or ends."""
         done = subprocess.run(
-            ["squeue", "-h", "-a"], env=self.environment, capture_output=True, timeout=60, check=False
+            ["squeue", "-h", "-a"], env=self.environment, capture_output=True, timeout=PATIENCE_S, check=False
         )
         return done.returncode == 0 and bool(done.stdout)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.collector.answers import Answers, counted, serving
 from tests.collector.hook_node import put_settings
+from tests.processes import PATIENCE_S
 from tests.slurm.cluster import NODES, Cluster, pids_of
 from tests.slurm.nodes import FakeNodes
 
@@ -73,7 +74,9 @@ class WithHooks:
         """What the timer does on a node."""
         command = [SYSTEM_PYTHON, "-I", "-S", str(self.top / "kaiku-collector.pyz"), "ship"]
         command += ["--config", f"{self.top}/nodes/{node}/collector.conf"]
-        subprocess.run(command, env=self.cluster.environment | {"SLURMD_NODENAME": node}, timeout=120, check=False)
+        subprocess.run(
+            command, env=self.cluster.environment | {"SLURMD_NODENAME": node}, timeout=PATIENCE_S, check=False
+        )
 
     def crash(self, node: str) -> None:
         """What a failure of power does: slurmd, the jobs' processes and the sampling ones are gone at once."""

@@ -16,7 +16,7 @@ import psycopg
 from collector import statefile
 from reports.packed_json import unpack_json
 from tests.parts import DATABASE_URL, REDIS_URL, empty_redis, need
-from tests.processes import end, free_ports, wait_until
+from tests.processes import PATIENCE_S, end, free_ports, wait_until
 from tests.slurm.cluster import CLUSTER, Cluster, is_open
 from tests.slurm.hooks import CHECKOUT, WithHooks
 from tests.slurm.nodes import FakeNodes
@@ -88,7 +88,7 @@ class Site(WithHooks):
             env=self.environment | {"SLURM_CONF": str(self.top / "slurm.conf")},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
         )
         assert done.returncode == 0, done.stderr

@@ -7,6 +7,7 @@ import sys
 
 from tests.filter_installer import INSTALLER
 from tests.lua import patient
+from tests.processes import PATIENCE_S
 from tests.slurm.cluster import USER
 from tests.slurm.hint_files import NAME
 from tests.wire.sbatch.slurm_reading import SlurmReading
@@ -42,7 +43,7 @@ class Submitting(SlurmReading):
             cwd=self.work,
             **{"user": USER, "group": USER, "extra_groups": []},
             **{"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "errors": "surrogateescape"},
-            timeout=30,
+            timeout=PATIENCE_S,
             check=False,
         )
 

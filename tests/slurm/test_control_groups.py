@@ -12,8 +12,9 @@ import pytest
 
 from metrics.payloads import NodePayload
 from tests.parts import GROUP_CONTROLLERS, GROUPS
+from tests.payloads import errors_of
 from tests.processes import wait_until
-from tests.slurm.case_nodes import PATIENCE_S, SLACK_S, CaseNodes, seconds_of
+from tests.slurm.case_nodes import CaseNodes, seconds_of
 from tests.slurm.cases_of_jobs import STEP_OPTIONS, STEPS, assert_suspended
 from tests.slurm.cluster import NODES
 from tests.slurm.together import Case, Running, started
@@ -86,7 +87,7 @@ def rank_of_a_script(nodes: CaseNodes) -> None:
 
 def assert_sound(summary: NodePayload) -> None:
     """Processes that sleep keep no core busy, and no job more than it has."""
-    assert summary.errors == ()
+    assert errors_of(summary) == ()
     assert summary.cpu is not None
     assert 0 <= summary.cpu.busy_cores_avg < 0.5
     assert summary.cpu.oom_kills == 0
@@ -110,8 +111,8 @@ def out_of_memory(nodes: CaseNodes) -> None:
         assert summary.cpu.memory_limit_gb == pytest.approx(LIMIT_MB / 1024, abs=0.001)
         assert summary.cpu.peak_memory_gb == pytest.approx(LIMIT_MB / 1024, rel=0.02)
         assert 0 <= summary.cpu.busy_cores_avg <= 1
-        assert [gpu.active_s for gpu in summary.gpus] == [pytest.approx(3, abs=SLACK_S)]
-        assert seconds_of(summary) < 3 + 3 * SLACK_S
+        assert [gpu.active_s for gpu in summary.gpus] == [pytest.approx(3, abs=nodes.slack_s)]
+        assert seconds_of(summary) < 3 + 3 * nodes.slack_s
 
 
 def suspended(nodes: CaseNodes) -> None:
@@ -120,12 +121,12 @@ def suspended(nodes: CaseNodes) -> None:
     nodes.wait_for_samples(job, 2)
     nodes.cluster.run("scontrol", "suspend", str(job))
     (freezer,) = GROUPS.glob(f"freezer/slurm_*/uid_*/job_{job}/step_batch/freezer.state")
-    wait_until("the freezer", lambda: freezer.read_text() == "FROZEN\n", PATIENCE_S)
+    wait_until("the freezer", lambda: freezer.read_text() == "FROZEN\n")
     began = time.monotonic()
     wait_until("five seconds", lambda: time.monotonic() > began + 5)
     nodes.cluster.run("scontrol", "resume", str(job))
-    wait_until("the freezer", lambda: freezer.read_text() == "THAWED\n", PATIENCE_S)
-    assert_suspended(nodes, job, time.monotonic() - began, late_s=SLACK_S)
+    wait_until("the freezer", lambda: freezer.read_text() == "THAWED\n")
+    assert_suspended(nodes, job, time.monotonic() - began, late_s=nodes.slack_s)
 
 
 TABLE: dict[str, Case] = {

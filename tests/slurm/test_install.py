@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.parts import COLLECTOR_PLACES, need
-from tests.payloads import decoded
-from tests.processes import wait_until
+from tests.payloads import decoded, errors_of
+from tests.processes import PATIENCE_S, wait_until
 from tests.slurm.hooks import CHECKOUT, SYSTEM_PYTHON, Nodes
 
 BUILD = CHECKOUT / "deploy/collector-package"
@@ -46,7 +46,7 @@ def checked(site: Nodes) -> tuple[int, list[str]]:
     """The status of `check`, and what is bad."""
     command = ["/opt/kaiku/kaiku-collector", "check"]
     variables = site.cluster.environment | {"SLURMD_NODENAME": "nid005001"}
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     return done.returncode, [" ".join(line.split()) for line in done.stdout.splitlines() if line.startswith("BAD")]
 
 
@@ -97,9 +97,9 @@ def test_the_page_followed_on_a_real_slurm(site: Nodes, tmp_path: Path) -> None:
     site.switch_hooks(is_on=True)
     wait_until("check", lambda: checked(site) == (0, []))
     job = site.cluster.submit(site.fake.work, "--gpus=8", "--nodelist=nid005001", arguments=("80", "3"))
-    wait_until("its record", lambda: job in [body["job_id"] for body in site.received("job-records")], 60)
+    wait_until("its record", lambda: job in [body["job_id"] for body in site.received("job-records")])
     (summary,) = [body for body in site.received("node-summaries") if body["job_id"] == job]
-    assert (len(decoded(summary).gpus), summary["errors"]) == (8, [])
+    assert (len(decoded(summary).gpus), errors_of(summary)) == (8, ())
     assert all(gpu.avg_util > 10 for gpu in decoded(summary).gpus)
 
     # An update keeps the settings; taking it off leaves hooks that do nothing, and no node drained.
@@ -108,7 +108,7 @@ def test_the_page_followed_on_a_real_slurm(site: Nodes, tmp_path: Path) -> None:
     run("dpkg", "--purge", "kaiku-collector")
     assert not COLLECTOR_PLACES[0].exists()
     job = site.cluster.submit(site.fake.work, "--gpus=8", "--nodelist=nid005001", arguments=("80", "1"))
-    wait_until("the job without a collector", lambda: site.cluster.state(job) == "", 60)
+    wait_until("the job without a collector", lambda: site.cluster.state(job) == "")
     assert site.cluster.run("sinfo", "-h", "-N", "-p", "small-g", "-o", "%T").split() == ["idle"] * 4
 
 

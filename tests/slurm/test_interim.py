@@ -14,7 +14,6 @@ from tests.slurm.site import Site
 pytestmark = pytest.mark.slurm
 
 NODE = "nid005001"
-REPORT_S_MAX = 60
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +57,7 @@ def test_a_running_job_is_told_of_and_counted_once_when_it_has_ended(site: Site)
     assert site.cluster.state(job_id) == "RUNNING"
     assert site.reports() == {}, "a run that goes on is not judged"
 
-    wait_until("the report", lambda: f"{job_id}.0" in site.reports(), REPORT_S_MAX)
+    wait_until("the report", lambda: f"{job_id}.0" in site.reports())
     ((node, number, is_final),) = summaries(site)
     assert (node, is_final) == (NODE, True)
     assert number >= 3

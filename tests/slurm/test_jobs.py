@@ -16,8 +16,6 @@ from tests.slurm.site import Site
 
 pytestmark = pytest.mark.slurm
 
-REPORT_S_MAX = 60
-TIMEOUT_S_MAX = 150
 """Slurm looks for overdue jobs twice a minute, so a limit of one minute ends a job after up to ninety seconds."""
 
 
@@ -69,10 +67,10 @@ def jobs(site: Site) -> Submitted:
     return Submitted(site)
 
 
-def report(site: Site, job_id: int, attempt: int = 0, seconds: float = REPORT_S_MAX) -> dict[str, Any]:
+def report(site: Site, job_id: int, attempt: int = 0) -> dict[str, Any]:
     """The report of one run, as soon as there is one."""
     key = f"{job_id}.{attempt}"
-    wait_until(f"a report on {key}", lambda: key in site.reports(), seconds)
+    wait_until(f"a report on {key}", lambda: key in site.reports())
     return site.reports()[key]
 
 
@@ -90,7 +88,7 @@ def test_a_single_node(site: Site, jobs: Submitted) -> None:
 
 
 def test_every_node_of_a_job_is_measured(site: Site, jobs: Submitted) -> None:
-    wait_until("both nodes", lambda: report(site, jobs.multi)["efficiency"]["measured_gpus"] == 16, REPORT_S_MAX)
+    wait_until("both nodes", lambda: report(site, jobs.multi)["efficiency"]["measured_gpus"] == 16)
     found = report(site, jobs.multi)
     assert verdict(found) == ("COMPLETED", "ACCEPTABLE", 16)
     assert found["job"]["nodes"] == ["nid005002", "nid005003"]
@@ -133,11 +131,11 @@ def test_a_job_whose_node_dies(site: Site, jobs: Submitted) -> None:
     wait_until("samplers", lambda: site.samplers("nid005002") and site.samplers("nid005003"))
     time.sleep(5)
     site.kill_node("nid005003")
-    wait_until("Slurm to notice", lambda: site.cluster.state(job_id) == "", 90)
+    wait_until("Slurm to notice", lambda: site.cluster.state(job_id) == "")
     site.cluster.start_node("nid005003")
     site.ship("nid005003")
     measured = "the dead node's part"
-    wait_until(measured, lambda: report(site, job_id)["efficiency"]["measured_gpus"] == 16, REPORT_S_MAX)
+    wait_until(measured, lambda: report(site, job_id)["efficiency"]["measured_gpus"] == 16)
     found = report(site, job_id)
     # The dead node's GPUs are known until its last checkpoint, and the rest of their time is said to be missing.
     assert verdict(found) == ("NODE_FAIL", "EFFICIENT", 16)
@@ -160,14 +158,14 @@ def test_associations_and_coordinators_become_members_and_pis(site: Site) -> Non
 
 
 def test_a_job_that_reaches_its_time_limit(site: Site, jobs: Submitted) -> None:
-    found = report(site, jobs.timed_out, seconds=TIMEOUT_S_MAX)
+    found = report(site, jobs.timed_out)
     assert verdict(found) == ("TIMEOUT", "EFFICIENT", 1)
     assert "timeout" in {finding["code"] for finding in found["findings"]}
 
 
 def test_what_its_script_logged_until_then_stands_beside_its_gpu_use(site: Site, jobs: Submitted) -> None:
     """Logged with MLflow's own client and by the API; neither could report the end, which is Slurm's."""
-    ended_at = report(site, jobs.timed_out, seconds=TIMEOUT_S_MAX)["job"]["ended_at"]
+    ended_at = report(site, jobs.timed_out)["job"]["ended_at"]
     wait_until("the end of both runs", lambda: {run["status"] for run in jobs.person.runs().values()} == {"KILLED"})
     runs = jobs.person.runs()
     assert sorted(runs) == ["by MLflow", "by the API"]
@@ -191,7 +189,7 @@ def test_what_its_script_logged_until_then_stands_beside_its_gpu_use(site: Site,
 
 
 def test_accounting_agrees_with_the_hooks_and_finds_what_they_missed(site: Site, jobs: Submitted) -> None:
-    report(site, jobs.timed_out, seconds=TIMEOUT_S_MAX)
+    report(site, jobs.timed_out)
     before = {key: verdict(found) for key, found in site.reports().items()}
     assert f"{jobs.missed}.0" not in before
     wait_until("accounting", lambda: site.accounted_gpus(jobs.missed))
@@ -203,8 +201,8 @@ def test_accounting_agrees_with_the_hooks_and_finds_what_they_missed(site: Site,
 
 
 def test_nothing_is_left_on_the_nodes(site: Site, jobs: Submitted) -> None:
-    report(site, jobs.timed_out, seconds=TIMEOUT_S_MAX)
-    wait_until("the last sampler to end", lambda: not site.samplers(), REPORT_S_MAX)
+    report(site, jobs.timed_out)
+    wait_until("the last sampler to end", lambda: not site.samplers())
     found = [path for path in site.top.glob("nodes/*/state/*/*") if path.is_file() or path.parent.name == "jobs"]
     # Names of jobs that are closed are kept for a second epilog, and nothing of the jobs.
     assert [path for path in found if path.parent.name != "closed" or path.stat().st_size] == []
@@ -212,7 +210,7 @@ def test_nothing_is_left_on_the_nodes(site: Site, jobs: Submitted) -> None:
 
 def _settled(site: Site) -> dict[str, dict[str, Any]]:
     """Every report once the jobs that run for some seconds are over."""
-    wait_until("the short jobs", lambda: len(site.reports()) >= SHORT_RUNS, REPORT_S_MAX)
+    wait_until("the short jobs", lambda: len(site.reports()) >= SHORT_RUNS)
     return site.reports()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.payloads import decoded
+from tests.payloads import decoded, errors_of
 from tests.processes import wait_until
 from tests.slurm.case_nodes import seconds_of
 from tests.slurm.cluster import ACCOUNT, CLUSTER, USER
@@ -64,7 +64,7 @@ def test_every_one_of_many_jobs_back_to_back_has_one_sound_summary_and_one_recor
     once = dict.fromkeys(lasting, 1)
     assert Counter(body["job_id"] for body in summaries) == once
     assert Counter(body["job_id"] for body in nodes.received("job-records")) == once
-    assert {tuple(body["errors"]) for body in summaries} == {()}
+    assert {errors_of(body) for body in summaries} == {()}
     found = [decoded(body) for body in summaries]
     assert {len(each.gpus) for each in found} == {8}
     # Sampling begins with the prolog and ends with the epilog, so no two jobs of a node are sampled at once.

@@ -20,9 +20,6 @@ from tests.slurm.cluster import ACCOUNT, CLUSTER, USER, Cluster
 
 pytestmark = [pytest.mark.slurm, pytest.mark.django_db]
 
-TIMEOUT_S_MAX = 150
-"""Slurm looks for overdue jobs twice a minute, so a limit of one minute ends a job after up to ninety seconds."""
-
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
@@ -90,7 +87,8 @@ def test_a_run_whose_job_is_killed_by_its_time_limit_is_killed_without_any_hook(
         return ExperimentRun.objects.get(pk=run.pk).status
 
     assert status() == "RUNNING"
-    wait_until("Slurm to end the job", lambda: cluster.state(job_id) == "", TIMEOUT_S_MAX)
+    # Slurm looks for overdue jobs twice a minute: a limit of one minute ends a job after up to ninety seconds.
+    wait_until("Slurm to end the job", lambda: cluster.state(job_id) == "")
     wait_until("the run's end", lambda: status() == "KILLED")
     job = Job.objects.get()
     assert (job.job_id, job.state, job.user, job.gpus_allocated) == (job_id, "TIMEOUT", user, 1)

@@ -21,7 +21,7 @@ from portal.api import device as device_api
 from portal.sign_in import device as device_sign_in
 from tests.cli.programs import CODE, built
 from tests.payloads import gpu, job_record, node_payload
-from tests.processes import wait_until
+from tests.processes import PATIENCE_S, wait_until
 from tests.reports.builders import TWO_RANKS, WHOLE_REQUEST
 from tests.slurm.cluster import USER
 from tests.slurm.hint_files import PROJECT, new_home
@@ -63,7 +63,7 @@ class Person:
     def does(self, *words: str) -> tuple[str, str]:
         """Output and errors of a command that succeeds."""
         process = self.started(*words)
-        out, errors = process.communicate(timeout=30)
+        out, errors = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0, (words, out, errors)
         return out.replace("\u00a0", " "), errors
 
@@ -73,7 +73,7 @@ class Person:
         assert process.stdout
         code = next(found[1] for found in map(CODE.search, process.stdout) if found)
         browser.post("/device/", {"user_code": code, "answer": "approve"})
-        rest = process.communicate(timeout=30)[0]
+        rest = process.communicate(timeout=PATIENCE_S)[0]
         assert process.returncode == 0
         assert f"Signed in as {USER}, read-only" in rest
 

@@ -33,6 +33,7 @@ from metrics.services import record_node_summary
 from portal import expiry
 from portal.environment import fraction
 from tests.payloads import gpu, job_record, node_payload
+from tests.processes import PATIENCE_S
 from tests.roles import set_role
 from tests.steps import ran
 
@@ -168,7 +169,7 @@ def test_two_sweeps_at_once_raise_once() -> None:
 
     def sweep() -> None:
         try:
-            together.wait(10)
+            together.wait(PATIENCE_S)
             raised.append(services.check_user(user, NOW) + services.check_project(project, NOW))
         finally:
             connection.close()
@@ -177,7 +178,7 @@ def test_two_sweeps_at_once_raise_once() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE_S)
     assert sum(raised) == 3
     assert (Flag.objects.count(), SupportCase.objects.count()) == (3, 3)
 

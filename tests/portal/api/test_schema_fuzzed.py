@@ -21,6 +21,7 @@ from jobs.tokens.services import issue_token
 from metrics.services import record_node_summary, record_raw_window
 from tests.payloads import job_record, node_payload, raw_payload
 from tests.portal.served import database_environment, serving
+from tests.processes import PATIENCE_S
 from tests.roles import set_role
 from tests.tokens import create_collector_token, site_token
 
@@ -119,7 +120,7 @@ def test_the_live_api_is_of_one_mind_with_its_document(tokens: dict[str, str], t
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=PATIENCE_S,
             check=False,
         )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]

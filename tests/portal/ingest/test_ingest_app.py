@@ -19,6 +19,7 @@ from portal.ingest.asgi import Ingest
 from portal.ingest.senders import Sender
 from portal.ingest.services import KINDS
 from tests.payloads import raw_samples, summary
+from tests.processes import PATIENCE_S
 
 PATHS = {"summaries": "/api/v1/ingest/node-summaries", "raw": "/api/v1/ingest/raw-samples"}
 
@@ -37,7 +38,7 @@ class Store:
     def __call__(self, items: list[Any], patience_s: float) -> list[bool]:
         self.groups.append(len(items))
         self.was_called.set()
-        assert self.is_open.wait(30)
+        assert self.is_open.wait(PATIENCE_S)
         if self.error:
             raise self.error
         if len(items) in self.faulty:

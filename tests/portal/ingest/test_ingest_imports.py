@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.processes import PATIENCE_S
+
 ROOT = Path(__file__).parents[3]
 IMPORTED = """
 import json, sys, django
@@ -34,7 +36,9 @@ def is_needed(name: str) -> bool:
 def test_the_ingest_alone_imports_what_it_needs_and_no_more(tmp_path: Path) -> None:
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "portal.settings", "KAIKU_VAR_DIR": str(tmp_path)}
     command = [sys.executable, "-c", IMPORTED]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
     of_tables, more = json.loads(done.stdout)
     ours = [name for name in more if name.partition(".")[0] in OURS]
     assert "portal.ingest.services" in ours

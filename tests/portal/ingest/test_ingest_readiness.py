@@ -13,6 +13,7 @@ from portal.ingest.readiness import Readiness
 from portal.ingest.writer import Writer
 from portal.system.readiness import OK, Part, status_of
 from portal.troubles import Trouble
+from tests.processes import PATIENCE_S
 
 
 class Database:
@@ -24,7 +25,7 @@ class Database:
 
     def __call__(self) -> list[Part]:
         self.asked += 1
-        assert self.is_open.wait(30)
+        assert self.is_open.wait(PATIENCE_S)
         return [Part("database"), Part("storing", self.found.status if self.found else OK)]
 
 

@@ -38,7 +38,7 @@ def at_once(works: Sequence[Callable[[], Any]]) -> list[Any]:
 
     def one(work: Callable[[], Any]) -> Any:
         try:
-            ready.wait(timeout=30)
+            ready.wait(timeout=PATIENCE_S)
             return work()
         finally:
             connection.close()

@@ -34,7 +34,7 @@ from reports.mail.services.files import FileBackend
 from reports.models import Report, StoredPdf
 from tests.parts import need
 from tests.payloads import job_record, node_payload, summary
-from tests.processes import end, free_ports, wait_until
+from tests.processes import PATIENCE_S, end, free_ports, wait_until
 from tests.steps import often_celery, often_local
 from tests.tables import copy_sqlite
 from tests.tokens import create_collector_token
@@ -249,7 +249,7 @@ class Portal:
     def manage(self, *arguments: str) -> str:
         command = [sys.executable, "manage.py", *arguments]
         done = subprocess.run(
-            command, cwd=CHECKOUT, env=self.environment, capture_output=True, text=True, timeout=120, check=True
+            command, cwd=CHECKOUT, env=self.environment, capture_output=True, text=True, timeout=PATIENCE_S, check=True
         )
         return done.stdout.strip()
 
@@ -257,7 +257,9 @@ class Portal:
         body = None if document is None else json.dumps(document).encode()
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         try:
-            with urllib.request.urlopen(urllib.request.Request(self.base + path, body, headers), timeout=60) as answer:
+            with urllib.request.urlopen(
+                urllib.request.Request(self.base + path, body, headers), timeout=PATIENCE_S
+            ) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

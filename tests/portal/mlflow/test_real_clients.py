@@ -25,7 +25,7 @@ from tests.parts import CLIENTS
 from tests.payloads import job_record
 from tests.portal.mlflow.tracking import logging_token
 from tests.portal.served import database_environment, serving
-from tests.processes import free_ports
+from tests.processes import PATIENCE_S, free_ports
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
@@ -33,7 +33,6 @@ TRAINING = Path(__file__).parent / "training"
 [LINES] = re.findall(
     r"^```python\n(.*?)^with run:", (Path(__file__).parents[3] / "docs/mlflow.md").read_text(), re.MULTILINE | re.DOTALL
 )
-PATIENCE_S = 120
 
 
 class Training:

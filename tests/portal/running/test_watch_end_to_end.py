@@ -17,6 +17,7 @@ from jobs.tokens.services import issue_token
 from tests.cli.programs import built, person_of, ran
 from tests.portal.queue.queued import read
 from tests.portal.running.shown import measured, word
+from tests.processes import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -59,7 +60,7 @@ def test_control_c_ends_it_without_a_traceback(kaiku, environ) -> None:
     while process.stdout.readline().strip():
         pass
     process.send_signal(signal.SIGINT)
-    assert (process.communicate(timeout=30)[1], process.returncode) == ("", 130)
+    assert (process.communicate(timeout=PATIENCE_S)[1], process.returncode) == ("", 130)
 
 
 def test_the_report_is_what_the_calls_of_the_watch_find_once_the_owner_has_cancelled(reported) -> None:

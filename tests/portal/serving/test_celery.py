@@ -24,7 +24,7 @@ from reports.models import Delivery, Report
 from tests.analysis.poison import runs_with_poison
 from tests.parts import REDIS_URL, empty_redis
 from tests.payloads import job_record, node_payload
-from tests.processes import children, ended_after, wait_until
+from tests.processes import PATIENCE_S, children, ended_after, wait_until
 
 pytestmark = [pytest.mark.celery, pytest.mark.xdist_group("redis"), pytest.mark.django_db(transaction=True)]
 
@@ -95,7 +95,7 @@ for path, document in (("job-records", record()), ("node-summaries", summary()))
 
 def test_what_arrives_is_followed_up_without_the_beat(environment: dict[str, str]) -> None:
     with worker(environment, "first"):
-        subprocess.run([sys.executable, "-c", POST], env=environment, check=True, timeout=60)
+        subprocess.run([sys.executable, "-c", POST], env=environment, check=True, timeout=PATIENCE_S)
         wait_until("a report", Report.objects.exists)
 
 
@@ -123,7 +123,7 @@ def test_twenty_of_sixty_that_cannot_be_judged_are_set_aside_and_no_process_ends
     with worker(environment, "first", *beat(environment)) as process:
         wait_until("a judgement", JobEfficiency.objects.exists)
         processes = children(process.pid)
-        wait_until("forty reports and twenty set aside", is_settled, 180)
+        wait_until("forty reports and twenty set aside", is_settled)
         assert children(process.pid) == processes
     assert sorted(failures().values_list("key", flat=True)) == poisoned
     assert set(failures().values_list("tries", flat=True)) == {5}

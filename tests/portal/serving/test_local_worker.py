@@ -10,6 +10,7 @@ import pytest
 from jobs.services import record_job
 from portal.management.commands import worker
 from tests.payloads import job_record
+from tests.processes import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,18 +27,18 @@ def rested_s(stop: threading.Event, seconds: float) -> float:
 
 
 def test_it_rests_while_nothing_arrives() -> None:
-    assert 0.3 <= rested_s(threading.Event(), 0.3) < 5
+    assert 0.3 <= rested_s(threading.Event(), 0.3) < PATIENCE_S
 
 
 def test_it_goes_on_when_something_arrived_since_it_looked() -> None:
     seen = worker.changed_at()
     record_job(job_record())
     began = time.monotonic()
-    worker.wait(threading.Event(), 60, seen)
-    assert time.monotonic() - began < 30
+    worker.wait(threading.Event(), PATIENCE_S, seen)
+    assert time.monotonic() - began < PATIENCE_S / 2
 
 
 def test_it_ends_when_it_is_told_to() -> None:
     stop = threading.Event()
     stop.set()
-    assert rested_s(stop, 60) < 30
+    assert rested_s(stop, PATIENCE_S) < PATIENCE_S / 2

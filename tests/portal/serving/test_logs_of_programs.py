@@ -21,7 +21,7 @@ from tests.parts import REDIS_URL, empty_redis
 from tests.payloads import job_record, node_payload, summary
 from tests.portal.served import SUMMARIES, database_environment, embedded_environment, manage, serving
 from tests.portal.serving.test_celery import worker as celery_worker
-from tests.processes import wait_until
+from tests.processes import PATIENCE_S, wait_until
 
 IN_JSON = {"LOG_FORMAT": "json", "BEHIND_PROXY": "yes"}
 FAULT = """
@@ -57,7 +57,7 @@ def test_a_server_writes_objects_with_the_number_of_each_call_and_of_no_other(tm
         assert server.post(SUMMARIES, summary()).status == 201
         assert server.ask("/no/page?name=zoraida").status == 404
         os.kill(server.process.pid, signal.SIGTERM)
-        server.process.wait(30)
+        server.process.wait(PATIENCE_S)
     said = lines_of(tmp_path / "serve.log")
     by_number = {line["request_id"]: line["message"] for line in said if line["logger"] == "portal.ingest.door"}
     assert len(by_number) == len(numbers)
@@ -79,7 +79,7 @@ def test_the_local_worker_names_its_work(tmp_path: Path) -> None:
         wait_until("the first expiry", lambda: log.read_text().count("kept for") >= 6)
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE_S)
     said = lines_of(log)
     assert {line["task"] for line in said} == {"expire"}
     assert len({line["task_id"] for line in said}) == 1
@@ -107,7 +107,7 @@ def test_a_celery_worker_writes_objects_with_the_task_they_belong_to(tmp_path: P
         wait_until("a report", Report.objects.exists)
         wait_until("its end", lambda: "succeeded" in log.read_text())
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE_S)
     said = lines_of(log)
     ended = [line for line in said if line["logger"] == "celery.app.trace"]
     assert {line["task"] for line in ended} == {RUN_STEPS}

@@ -20,7 +20,7 @@ from metrics.models import NodeSummary
 from metrics.services import record_node_summary
 from tests.payloads import node_payload, record, summary
 from tests.portal.served import RECORDS, SUMMARIES, Server, answers, database_environment, serving
-from tests.processes import is_alive, wait_until
+from tests.processes import PATIENCE_S, is_alive, wait_until
 from tests.tokens import create_collector_token
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -180,7 +180,7 @@ def test_a_killed_worker_is_replaced_and_nothing_acknowledged_is_lost(own_server
 
 def test_a_server_that_is_asked_to_end_stores_what_it_has_acknowledged(own_server: Server) -> None:
     stored = acknowledged_until(own_server, own_server.process.terminate)
-    own_server.process.wait(30)
+    own_server.process.wait(PATIENCE_S)
     assert stored <= set(NodeSummary.objects.values_list("job_id", flat=True))
 
 

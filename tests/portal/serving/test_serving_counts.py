@@ -11,7 +11,7 @@ from jobs.models import Process
 from jobs.tallies.selectors import tallies
 from tests.payloads import summary
 from tests.portal.served import SUMMARIES, database_environment, serving
-from tests.processes import wait_until
+from tests.processes import PATIENCE_S, wait_until
 from tests.tokens import create_collector_token
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,6 +41,6 @@ def test_what_several_processes_answer_is_counted_together_and_to_the_end(tmp_pa
         assert f'kaiku_collector_failures_total{{cluster="{CLUSTER}",reason="no GPU"}} 40.0' in lines
         assert send(41) == 201
         server.process.terminate()
-        server.process.wait(30)
+        server.process.wait(PATIENCE_S)
     # What was counted in the last seconds is written down before the end.
     assert counted() == 41

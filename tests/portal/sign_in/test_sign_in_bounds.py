@@ -15,6 +15,7 @@ from portal.sign_in.oidc_sign_in import free_to_ask
 from portal.sign_in.pending import COOKIE
 from tests.portal.provider import FakeProvider, forget_answers, signed_in, started
 from tests.portal.sign_in.test_sign_in_provider import WELL_KNOWN, configured
+from tests.processes import PATIENCE_S
 
 
 def test_starts_are_not_counted_and_store_nothing(idp: FakeProvider, django_assert_num_queries) -> None:
@@ -160,12 +161,12 @@ def test_one_thread_asks_and_the_others_take_what_is_known() -> None:
 
     def slow() -> dict[str, object]:
         asking.set()
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE_S)
         return {"n": 2}
 
     one = threading.Thread(target=kept.get, args=("a", slow), daemon=True)
     one.start()
-    assert asking.wait(30)
+    assert asking.wait(PATIENCE_S)
     assert kept.get("a", fault) == {"n": 1}, "it is not asked a second time meanwhile"
     go_on.set()
     one.join()

@@ -17,6 +17,7 @@ from portal.sign_in.provider import Provider, form_targets
 from tests.parts import need
 from tests.portal.conftest import overflow_px
 from tests.portal.provider import forget_answers
+from tests.processes import PATIENCE_S
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -50,7 +51,7 @@ def canaille(live_server, settings, tmp_path: Path) -> Iterator[str]:
 
 
 def wait_for(port: int, process: subprocess.Popen) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         assert process.poll() is None, "the provider ended at its start"
         with socket.socket() as client:

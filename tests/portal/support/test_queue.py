@@ -20,6 +20,7 @@ from analysis.models import CaseEvent, Flag, ShareRequest, SupportCase
 from jobs.models import AuditEntry, User
 from reports.mail.services.summaries import summary_text
 from reports.wording import TITLES
+from tests.processes import PATIENCE_S
 
 pytestmark = pytest.mark.django_db
 
@@ -256,7 +257,7 @@ def test_of_two_claims_at_the_same_moment_one_wins(cast, flagged) -> None:
     def claim(name: str) -> None:
         try:
             by = user(name)
-            together.wait(10)
+            together.wait(PATIENCE_S)
             change_state(case, Action.CLAIM, case.version, by, timezone.now())
             outcomes.append("claimed")
         except CaseConflict:
@@ -268,7 +269,7 @@ def test_of_two_claims_at_the_same_moment_one_wins(cast, flagged) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE_S)
     assert sorted(outcomes) == ["claimed", "conflict"]
     assert CaseEvent.objects.filter(case=case, state="claimed").count() == 1
 

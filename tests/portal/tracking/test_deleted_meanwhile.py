@@ -23,6 +23,7 @@ from jobs.experiments.services.runs import RunChange, StatedJob, delete_run, sta
 from jobs.models import Token, User
 from jobs.tokens.services import issue_token
 from portal.tracking.services import store_calls
+from tests.processes import PATIENCE_S
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
@@ -86,7 +87,7 @@ def test_points_that_are_being_stored_are_deleted_with_their_run(alice: User, is
         deleted = apart(pool, work)
         until_somebody_waits()
         script.commit()
-        assert deleted.result(20) is None
+        assert deleted.result(PATIENCE_S) is None
     assert not ExperimentRun.objects.exists()
     assert not PointBatch.objects.exists()
 
@@ -99,7 +100,7 @@ def test_points_of_a_run_that_is_being_deleted_are_of_no_run_and_those_of_others
         stored = apart(pool, lambda: store_calls([call(gone), call(other), call(gone)]))
         until_somebody_waits()
         deleter.commit()
-        assert [type(why) for why in stored.result(20)] == [NoSuchRun, type(None), NoSuchRun]
+        assert [type(why) for why in stored.result(PATIENCE_S)] == [NoSuchRun, type(None), NoSuchRun]
     assert PointBatch.objects.get().run_id == other.pk
 
 
@@ -162,7 +163,10 @@ def test_what_is_deleted_while_scripts_log_is_deleted(alice: User, door: str) ->
             client.force_login(alice)
             answer = client.post(f"/experiments/{experiment}/delete/", {"is_sure": "on"})
         assert answer.status_code == {"mlflow": 200, "page": 302}.get(door, 204)
-        assert set().union(*(script.result(20) for script in scripts)) <= {HTTPStatus.CREATED, HTTPStatus.NOT_FOUND}
-        worker.result(20)
+        assert set().union(*(script.result(PATIENCE_S) for script in scripts)) <= {
+            HTTPStatus.CREATED,
+            HTTPStatus.NOT_FOUND,
+        }
+        worker.result(PATIENCE_S)
     assert ExperimentRun.objects.count() == len(runs) - len(gone)
     assert Experiment.objects.exists() is (len(gone) == 1)

@@ -19,7 +19,7 @@ from jobs.experiments.selectors import series_of
 from jobs.models import Token, User
 from jobs.tokens.services import issue_token
 from tests.portal.served import Server, database_environment, serving
-from tests.processes import free_ports
+from tests.processes import PATIENCE_S, free_ports, patience
 from tests.tokens import create_collector_token
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
@@ -69,7 +69,7 @@ def training(port: int, token: str, *, steps: int = 100, pause: float = 0.0, wai
 
 def ended(process: subprocess.Popen[str]) -> str:
     """What a training that ended well printed to standard error; no step waited."""
-    out, errors = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, errors
     assert json.loads(out) < STEP_MS_MAX
     return errors
@@ -122,7 +122,7 @@ def test_a_portal_that_hangs_to_the_end_is_not_waited_for(token: str) -> None:
         began = time.monotonic()
         errors = ended(training(hung.getsockname()[1], token, steps=1000, wait=1))
     assert errors.endswith("kaiku: 2001 of 2001 values not logged\n")
-    assert time.monotonic() - began < 30, "it would try again for ever"
+    assert time.monotonic() - began < patience(30), "it would try again for ever"
 
 
 @pytest.mark.parametrize("wrong", ["kaiku_log_wrong", "", "two words\n"])
@@ -205,7 +205,9 @@ run.end()
 
 
 def sh(commands: str, given: dict[str, str]) -> str:
-    done = subprocess.run(["sh", "-ec", commands], env=given, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["sh", "-ec", commands], env=given, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 

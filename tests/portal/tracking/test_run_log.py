@@ -21,7 +21,7 @@ from jobs.models import Token, User
 from jobs.tokens.services import issue_token
 from tests.cli.programs import built, person_of, ran
 from tests.portal.served import Server, database_environment, serving
-from tests.processes import free_ports, wait_until
+from tests.processes import PATIENCE_S, free_ports, wait_until
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
@@ -122,7 +122,7 @@ def test_a_token_that_has_expired_or_reads_logs_nothing(kaiku: str, alice: dict[
         assert ran(kaiku, person, "run-log", "start", "--experiment", "vit") == (0, "", f"kaiku: not logged: {why}\n")
         assert ran(kaiku, person, "run-log", "start", "--experiment", "vit", "--strict")[0] == 3
         process = piped(kaiku, person, "--experiment", "vit")
-        out, errors = process.communicate(b"loss=1\nloss=2\n", timeout=30)
+        out, errors = process.communicate(b"loss=1\nloss=2\n", timeout=PATIENCE_S)
         assert (process.returncode, out) == (0, b"loss=1\nloss=2\n")
         assert errors.decode().splitlines()[-1] == f"kaiku: 2 of 2 points not logged: {why}"
 
@@ -143,7 +143,7 @@ def test_many_scripts_at_once_and_in_a_row_share_one_experiment(kaiku: str, alic
 def test_what_a_program_prints_is_logged_and_passed_on(kaiku: str, alice: dict[str, str]) -> None:
     text = b'begin\nstep=1 loss=0.5\n{"step": 2, "loss": 0.25, "acc": NaN}\nloss=1,5\nstep=3 loss=0.125'
     process = piped(kaiku, alice, "--experiment", "vit", "--seed", "3")
-    out, errors = process.communicate(text, timeout=30)
+    out, errors = process.communicate(text, timeout=PATIENCE_S)
     run = ExperimentRun.objects.get()
     assert (process.returncode, out) == (0, text)
     assert errors.decode() == f"kaiku: 4 points logged, {alice['KAIKU_URL']}/runs/{run.run_id}/\n"
@@ -153,11 +153,11 @@ def test_what_a_program_prints_is_logged_and_passed_on(kaiku: str, alice: dict[s
 
 def test_a_pipe_into_a_run_that_was_started_does_not_end_it(kaiku: str, alice: dict[str, str]) -> None:
     run_id = ran(kaiku, alice, "run-log", "start", "--experiment", "vit")[1].strip()
-    assert piped(kaiku, alice, "--run", run_id).communicate(b"loss=1\n", timeout=30)[0] == b"loss=1\n"
+    assert piped(kaiku, alice, "--run", run_id).communicate(b"loss=1\n", timeout=PATIENCE_S)[0] == b"loss=1\n"
     run = ExperimentRun.objects.get()
     assert (run.status, points(run, "loss")) == ("RUNNING", [(0, 1.0)])
     bob = alice | {"KAIKU_LOG_TOKEN": token_of("bob")}
-    errors = piped(kaiku, bob, "--run", run_id).communicate(b"loss=2\n", timeout=30)[1]
+    errors = piped(kaiku, bob, "--run", run_id).communicate(b"loss=2\n", timeout=PATIENCE_S)[1]
     assert errors.splitlines()[-1] == b"kaiku: 1 of 1 point not logged: There is no such run of yours."
     assert points(run, "loss") == [(0, 1.0)]
 
@@ -184,7 +184,7 @@ def test_points_wait_while_the_portal_is_down_and_are_sent_when_it_is_back(
         longest = max(longest, trained(range(50, 90)))
     with serving(database_environment(tmp_path), port=port):
         longest = max(longest, trained(range(90, 100)))
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE_S)
     assert longest < 1
     run = ExperimentRun.objects.get()
     assert errors.decode() == f"kaiku: 100 points logged, http://127.0.0.1:{port}/runs/{run.run_id}/\n"
@@ -202,7 +202,7 @@ def test_a_pipe_that_is_killed_reports_that_and_what_it_read(
     # The output passes before it is read for points.
     time.sleep(0.2)
     process.send_signal(number)
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE_S)
     assert process.returncode == -number
     wait_until("the end of the run", lambda: ExperimentRun.objects.get().status == status)
     assert points(ExperimentRun.objects.get(), "loss") == [(4, 1.0)]
@@ -210,7 +210,7 @@ def test_a_pipe_that_is_killed_reports_that_and_what_it_read(
 
 def test_points_that_the_portal_rejects_are_counted_with_its_reason(kaiku: str, alice: dict[str, str]) -> None:
     process = piped(kaiku, alice, "--experiment", "vit", "--quiet")
-    _, errors = process.communicate(b'{"loss": 1, " ": 2}\n', timeout=30)
+    _, errors = process.communicate(b'{"loss": 1, " ": 2}\n', timeout=PATIENCE_S)
     assert errors == b"kaiku: 1 of 2 points not logged: must have 1 to 250 characters\n"
     run_id = ExperimentRun.objects.get().run_id
     _, _, said = ran(kaiku, alice, "run-log", "metric", run_id, " =1")

@@ -18,6 +18,7 @@ from jobs.models import User
 from portal.ingest import look_ups
 from portal.tracking import asgi
 from portal.tracking.asgi import Tracking, door_of
+from tests.processes import PATIENCE_S
 
 RUN = "0" * 32
 PATH = f"/api/v1/runs/{RUN}/metrics"
@@ -37,7 +38,7 @@ class Store:
     def __call__(self, calls: list[LoggedCall], patience_s: float) -> list[Any]:
         self.groups.append(list(calls))
         self.was_called.set()
-        assert self.is_open.wait(30)
+        assert self.is_open.wait(PATIENCE_S)
         if self.error:
             raise self.error
         return [self.outcome] * len(calls)

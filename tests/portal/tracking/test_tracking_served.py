@@ -26,7 +26,7 @@ from jobs.experiments.services.runs import RunChange, start_run
 from jobs.models import Token, User
 from jobs.tokens.services import issue_token
 from tests.portal.served import Answer, Server, database_environment, serving
-from tests.processes import wait_until
+from tests.processes import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -105,11 +105,11 @@ def test_what_was_acknowledged_before_the_server_was_killed_is_there(
 
     script = threading.Thread(target=train, daemon=True)
     script.start()
-    assert has_begun.wait(60)
+    assert has_begun.wait(PATIENCE_S)
     os.killpg(server.process.pid, signal.SIGKILL)
     server.process.wait()
     with serving(environment, "--workers", "2", port=port):
-        script.join(120)
+        script.join(PATIENCE_S)
     assert acknowledged == list(range(200))
     assert sorted(stored_steps(run)) == list(range(200))
 

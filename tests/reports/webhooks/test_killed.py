@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import PATIENCE_S
 from tests.tables import copy_sqlite
 from tests.web_receiver import Receiver, receiver
 
@@ -63,7 +64,7 @@ def house(tmp_path: Path) -> dict[str, str]:
 def killed_round(house: dict[str, str], web: Receiver) -> None:
     worker = run(ROUND, house)
     web.on_taken = lambda: os.kill(worker.pid, signal.SIGKILL)
-    worker.communicate(timeout=60)
+    worker.communicate(timeout=PATIENCE_S)
     assert worker.returncode == -signal.SIGKILL
     web.on_taken = lambda: None
 
@@ -73,18 +74,18 @@ def test_after_a_kill_each_post_on_the_way_repeats_at_most_once_with_its_number(
 ) -> None:
     with receiver(tmp_path) as web:
         house |= {"SSL_CERT_FILE": str(web.authority), "RECEIVER": web.address("/")}
-        assert run(FILL, house).communicate(timeout=60)[1] == ""
+        assert run(FILL, house).communicate(timeout=PATIENCE_S)[1] == ""
         killed_round(house, web)
         assert 1 <= len(web.posts) <= 3
         first = {post.headers["X-Kaiku-Delivery"] for post in web.posts}
         # While the lease lasts, what is in doubt is left alone.
-        assert run(ROUND, house).communicate(timeout=60)[1] == ""
+        assert run(ROUND, house).communicate(timeout=PATIENCE_S)[1] == ""
         assert {post.headers["X-Kaiku-Delivery"] for post in web.posts} == first
         with sqlite3.connect(tmp_path / "kaiku.sqlite3") as database:
             database.execute("UPDATE reports_webhookdelivery SET claimed_at = '2026-11-20 12:00:00'")
         database.close()
         for _ in range(2):
-            assert run(ROUND, house).communicate(timeout=60)[1] == ""
+            assert run(ROUND, house).communicate(timeout=PATIENCE_S)[1] == ""
         keys = [post.headers["X-Kaiku-Delivery"] for post in web.posts]
     assert len(set(keys)) == 3
     assert max(keys.count(key) for key in keys) <= 2

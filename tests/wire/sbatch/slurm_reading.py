@@ -10,7 +10,7 @@ import subprocess
 import threading
 from dataclasses import dataclass
 
-from tests.processes import wait_until
+from tests.processes import PATIENCE_S, wait_until
 from tests.slurm.cluster import USER, Cluster, is_open
 from tests.wire.sbatch.headers import Header
 from wire.sbatch.value_forms import FORMS
@@ -73,7 +73,7 @@ class SlurmReading(Cluster):
             extra_groups=[],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=20,
+            timeout=PATIENCE_S,
             check=False,
         )
         lines = written.read_text().splitlines() if written.exists() else []

@@ -18,7 +18,7 @@ from reports.performance.targets.address import Bucket
 from reports.performance.targets.services import stores
 from reports.performance.targets.services.sweep import export_due
 from tests.conftest import NOW
-from tests.processes import free_ports
+from tests.processes import PATIENCE_S, free_ports
 
 KEYS = {"region": "us-east-1", "access_key": "AKIAEXAMPLE", "secret_key": "only for tests"}
 
@@ -36,7 +36,7 @@ def store() -> Iterator[str]:
 @pytest.fixture
 def bucket(store: str, settings) -> Any:
     """An empty bucket that runs are exported to, as another program sees it."""
-    requests.post(f"{store}/moto-api/reset", timeout=10)
+    requests.post(f"{store}/moto-api/reset", timeout=PATIENCE_S)
     settings.EXPORT_TARGET, settings.EXPORT_FORMAT = Bucket("runs", "kaiku/lumi", store, **KEYS), "jsonl"
     client = boto3.resource(
         "s3",
@@ -74,11 +74,11 @@ def test_a_bucket_that_is_not_there_is_said(bucket: Any, judged: Callable[..., J
 
 def test_keys_that_are_refused_are_said(bucket: Any, store: str, judged: Callable[..., Job]) -> None:
     judged()
-    requests.post(f"{store}/moto-api/reset-auth", data=b"0", timeout=10)
+    requests.post(f"{store}/moto-api/reset-auth", data=b"0", timeout=PATIENCE_S)
     try:
         export_due(now=NOW)
     finally:
-        requests.post(f"{store}/moto-api/reset-auth", data=b"inf", timeout=10)
+        requests.post(f"{store}/moto-api/reset-auth", data=b"inf", timeout=PATIENCE_S)
     assert fault() == "REFUSED"
 
 

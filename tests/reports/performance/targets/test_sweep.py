@@ -19,6 +19,7 @@ from jobs.models import Job, Tally, WorkFailure
 from reports.performance.targets.services import sweep
 from reports.performance.targets.services.sweep import EXPORT, export_due
 from tests.conftest import NOW
+from tests.processes import PATIENCE_S
 from tests.reports.performance.targets.conftest import written
 
 
@@ -235,18 +236,18 @@ def test_a_judgement_that_is_committed_late_is_not_skipped(
             with transaction.atomic():
                 analyse_job(early.pk, NOW)
                 has_judged.set()
-                assert may_commit.wait(30)
+                assert may_commit.wait(PATIENCE_S)
         finally:
             connection.close()
 
     slow = Thread(target=judge_slowly, daemon=True)
     slow.start()
-    assert has_judged.wait(30)
+    assert has_judged.wait(PATIENCE_S)
     analyse_job(late.pk, NOW + timedelta(hours=1))
     assert export_due(now=NOW + timedelta(hours=1)) == 1
     assert runs_in(folder) == [2]
     may_commit.set()
-    slow.join(30)
+    slow.join(PATIENCE_S)
     assert export_due(now=NOW + timedelta(hours=2)) == 1
     assert runs_in(folder) == [1, 2]
     assert nothing_is_left()
@@ -272,7 +273,7 @@ def test_four_workers_at_once_write_every_run_and_none_twice(
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(60)
+        worker.join(PATIENCE_S)
     export_due(now=NOW)
     assert runs_in(folder) == list(range(1, 21))
     assert nothing_is_left()
