@@ -33,7 +33,7 @@ context = ssl.create_default_context()
 context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
 for document in documents:
     path, body = document.split(" ", 1)
-    connection = http.client.HTTPSConnection("kaiku.example", context=context, timeout=PATIENCE_S)
+    connection = http.client.HTTPSConnection("kaiku.example", context=context, timeout=600)
     headers = {"Authorization": "Bearer " + token, "Content-Type": "application/json"}
     connection.request("POST", "/api/v1/ingest/" + path, body, headers)
     print(connection.getresponse().status)
