@@ -2,19 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from jobs.records import JobRecord
 from reports.job_report import JobReport
-
-Answer = TypeVar("Answer", bound=msgspec.Struct)
-
-
-def answer_of(kind: type[Answer], row: object, /, **members: Any) -> Answer:
-    """An answer with these members, and with all others as the row has them under the same names."""
-    return kind(**{name: getattr(row, name) for name in kind.__struct_fields__ if name not in members}, **members)
 
 
 class FieldProblem(msgspec.Struct, frozen=True):

@@ -10,10 +10,10 @@ from jobs.hardware import Partition, clusters, site
 from jobs.sbatch import Shape, apply, parse_block
 from jobs.site_factors import GPU_HOUR, valid_on
 from jobs.site_platforms import Platform
-from portal.api.answers import answer_of
 from portal.api.check_answers import ElsewhereAnswer, OfferAnswer, PlatformAnswer, PlatformPrice
 from portal.api.check_costs import Waits, cost_of
 from reports.check_texts import choice_text, offer_text, why_not_fit, why_not_there
+from reports.from_rows import struct_from
 from reports.numbers import unbroken
 from wire.numbers import counted, duration, hours
 
@@ -195,4 +195,4 @@ def _of_platform(platform: Platform) -> PlatformAnswer:
         text = f"{hours(price.per_gpu_hour)} {price.unit} for a GPU and hour. {text}"
     source = platform.run_time_factor_source or ""
     more = {"cluster": None, "price": price, "run_time_factor_source": source, "text": unbroken(text)}
-    return answer_of(PlatformAnswer, platform, **more)
+    return struct_from(PlatformAnswer, platform, **more)

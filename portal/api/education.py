@@ -7,8 +7,9 @@ from rest_framework.response import Response
 
 from education.lesson import DEFAULT_LANGUAGE, LANGUAGES, Lessons, link_table
 from education.selectors import current_lessons
-from portal.api.answers import LessonAnswer, answer_of
+from portal.api.answers import LessonAnswer
 from portal.api.bases import OpenView
+from reports.from_rows import struct_from
 
 
 class Education(OpenView):
@@ -17,7 +18,7 @@ class Education(OpenView):
     def get(self, request: Request) -> Response:
         return Response(
             {
-                code.value: msgspec.to_builtins(answer_of(LessonAnswer, lesson, text=lesson.micro))
+                code.value: msgspec.to_builtins(struct_from(LessonAnswer, lesson, text=lesson.micro))
                 for code, lesson in asked_lessons(request).items()
             }
         )

@@ -23,7 +23,6 @@ from analysis.rollups.selectors import Part, days_of, site_now
 from analysis.works.selectors import judgements_with_advice
 from jobs.models import User
 from portal.access import person
-from portal.api.answers import answer_of
 from portal.api.asked import DAYS, asked_choice, asked_works
 from portal.api.check_answers import WorkLink
 from portal.api.insight_answers import (
@@ -40,6 +39,7 @@ from portal.api.insight_answers import (
 from portal.charts.practices import of_others
 from portal.charts.work_requests import WorkRequest, advice_lines, job_label, work_requests, work_url
 from reports.advice import ADVICE_TITLES
+from reports.from_rows import struct_from
 from reports.insight_texts import UNEXPLAINED, brought_text, no_use_text, period_sentences, repeats_text
 from reports.services.links import job_url
 from reports.wording import TITLES
@@ -93,7 +93,7 @@ def _without_use(works: Sequence[UnusedWork]) -> list[WithoutUse]:
 def _unused(work: UnusedWork, judged: JobEfficiency) -> WithoutUse:
     run, advised = judged.job, [] if work.is_over else list(judged.recommendations.all())
     diff, block = advice_lines(advised)
-    return answer_of(
+    return struct_from(
         WithoutUse,
         work,
         work=WorkLink(run.work_key, job_label(run), work_url(run)),
@@ -111,7 +111,7 @@ def _others() -> OthersAnswer:
     found = of_others()
     return OthersAnswer(
         practices=[
-            answer_of(
+            struct_from(
                 PracticeAnswer,
                 each.practice.figures,
                 since=date.fromisoformat(each.practice.figures.since),
@@ -121,7 +121,7 @@ def _others() -> OthersAnswer:
             for each in found.practices
         ],
         mistakes=[
-            answer_of(MistakeAnswer, each, of=each.of_works, lesson_url=reverse("lesson", args=[each.code]))
+            struct_from(MistakeAnswer, each, of=each.of_works, lesson_url=reverse("lesson", args=[each.code]))
             for each in found.mistakes
         ],
         month=found.month,
@@ -140,7 +140,7 @@ def would_save(own: Q, savings: Sequence[WorkSaving], now: datetime) -> list[Wou
 
 
 def _saving(request: WorkRequest) -> WouldSave:
-    return answer_of(
+    return struct_from(
         WouldSave,
         request,
         work=WorkLink(request.run.work_key, job_label(request.run), work_url(request.run)),

@@ -11,9 +11,9 @@ from rest_framework.views import APIView
 
 from jobs.selectors import reach_of
 from portal.access import person
-from portal.api.answers import answer_of
 from portal.charts.recent_jobs import ShownJob, recent_jobs
 from portal.charts.run_classes import class_for_programs
+from reports.from_rows import struct_from
 
 SCHEMA = "last-jobs/1"
 JOBS, JOBS_MAX = 5, 20
@@ -59,7 +59,7 @@ def _asked(request: Request) -> int:
 
 def _job(item: ShownJob) -> LastJob:
     run, judged = item.run, item.judged
-    return answer_of(
+    return struct_from(
         LastJob,
         run,
         name=run.job_name,

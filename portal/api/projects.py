@@ -1,7 +1,6 @@
 """The summary of a project for its PI, and its grant report: all of it for the PI, their own part for everyone else."""
 
-from typing import Any
-
+import msgspec
 from django.http import Http404, HttpResponse
 from django.utils import timezone
 from rest_framework.exceptions import ValidationError
@@ -12,15 +11,17 @@ from rest_framework.views import APIView
 
 from analysis.history.periods import DAYS_OFFERED
 from analysis.history.selectors import told_by_owners
-from analysis.history.sums import Overview, frequent_findings, overview_of
+from analysis.history.sums import frequent_findings, overview_of
 from analysis.rollups.selectors import days_of, project_part, site_now
-from jobs.models import Membership, Project, ProjectAllocation
+from jobs.models import Membership, Project
 from jobs.selectors import allocations_of, reach_of
 from portal.access import membership_of, person
+from portal.api.answers import AllocationAnswer, ClassAnswer, FindingAnswer, ProjectAnswer
 from portal.api.rate_limits import Downloads
 from portal.charts.over_time import asked_period
 from portal.downloads import attachment
 from portal.grant_reading import CONTENT_TYPES, asked_span, content, file_name
+from reports.from_rows import struct_from
 from reports.grant.selectors import allocation_of, grant_report, scope_of
 from reports.grant.spans import Span, SpanError
 
@@ -45,35 +46,21 @@ class ProjectSummary(APIView):
         reach = reach_of(person(request))
         whose = reach.of_project(membership.project_id)
         runs = days_of([project_part(reach, membership.project_id)], period)
-        found = frequent_findings(runs, period)
-        findings = [{"code": row.code, "jobs": row.jobs, "wasted_gpu_hours": row.wasted_gpu_hours} for row in found]
+        seen = overview_of(runs, period)
         allocation = allocations_of([membership.project]).get(membership.project_id)
-        return Response(
-            {
-                **{"project": project, "days": days, **_sums(overview_of(runs, period)), "findings": findings},
-                **{"allocation": _allocated(allocation), "owner_reported_jobs": told_by_owners([whose], period)},
-            }
+        answer = struct_from(
+            ProjectAnswer,
+            seen,
+            project=project,
+            days=days,
+            uncounted_jobs=seen.uncounted,
+            median_gpu_util=seen.median_util,
+            classes=[ClassAnswer(share.name.value, share.jobs, share.gpu_hours) for share in seen.shares],
+            findings=[struct_from(FindingAnswer, row) for row in frequent_findings(runs, period)],
+            allocation=struct_from(AllocationAnswer, allocation) if allocation else None,
+            owner_reported_jobs=told_by_owners([whose], period),
         )
-
-
-def _allocated(row: ProjectAllocation | None) -> dict[str, Any] | None:
-    names = ("gpu_hours", "used_gpu_hours", "begins_on", "ends_on", "source", "read_at")
-    return {name: getattr(row, name) for name in names} if row else None
-
-
-def _sums(seen: Overview) -> dict[str, Any]:
-    return {
-        "jobs": seen.jobs,
-        "uncounted_jobs": seen.uncounted,
-        "gpu_hours": seen.gpu_hours,
-        "wasted_gpu_hours": seen.wasted_gpu_hours,
-        "potential_gpu_hours": seen.potential_gpu_hours,
-        "median_gpu_util": seen.median_util,
-        "classes": [
-            {"efficiency_class": share.name.value, "jobs": share.jobs, "gpu_hours": share.gpu_hours}
-            for share in seen.shares
-        ],
-    }
+        return Response(msgspec.to_builtins(answer))
 
 
 class ProjectGrantReport(APIView):

@@ -13,8 +13,9 @@ from jobs.experiments.points import Digest, Series
 from jobs.experiments.selectors import digests_of, jobs_of
 from jobs.models import User
 from jobs.selectors import reach_of
-from portal.api.answers import RejectedRecord, answer_of
+from portal.api.answers import RejectedRecord
 from portal.charts.logged_runs import is_within, json_number
+from reports.from_rows import struct_from
 
 Special = Annotated[str, Meta(pattern=r"\A(NaN|-?Infinity)\Z")]
 Number = float | Special
@@ -163,7 +164,7 @@ def moment(time_ms: int) -> datetime:
 
 
 def experiment_answer(experiment: Experiment, runs: int) -> ExperimentAnswer:
-    return answer_of(
+    return struct_from(
         ExperimentAnswer,
         experiment,
         experiment_id=experiment.pk,
@@ -200,7 +201,7 @@ def series_answer(name: str, series: Series) -> SeriesAnswer:
 
 
 def _run_answer(run: ExperimentRun, digests: dict[str, Digest], jobs: list[RunJobAnswer]) -> RunAnswer:
-    return answer_of(
+    return struct_from(
         RunAnswer,
         run,
         owner=run.owner.username,
@@ -226,7 +227,7 @@ def _job_answer(row: RunJob, *, is_seen: bool) -> RunJobAnswer:
 
 
 def _metric_answer(digest: Digest) -> MetricAnswer:
-    return answer_of(
+    return struct_from(
         MetricAnswer,
         digest,
         last_value=json_number(digest.last_value),

@@ -9,7 +9,6 @@ from rest_framework.views import APIView
 
 from jobs.selectors import reach_of
 from portal.access import or_404, person
-from portal.api.answers import answer_of
 from portal.api.asked import asked_choice, asked_job_id, asked_number
 from portal.api.running_answers import (
     MeasuredAnswer,
@@ -24,6 +23,7 @@ from portal.api.running_answers import (
 from portal.charts.running import RunningJob, running_job, running_jobs
 from portal.charts.running_words import ShownWord
 from reports.early.steps import Step
+from reports.from_rows import struct_from
 
 JOBS, JOBS_MAX = 20, 100
 
@@ -51,7 +51,7 @@ class RunningDetail(APIView):
 def running_answer(row: RunningJob) -> RunningAnswer:
     """One running job as data."""
     job, line = row.job, row.line
-    return answer_of(
+    return struct_from(
         RunningAnswer,
         job,
         attempt=row.run.attempt if row.run and row.figures else None,
@@ -71,7 +71,7 @@ def running_answer(row: RunningJob) -> RunningAnswer:
         url=f"{settings.SITE_URL}{row.url}",
         measured=_measured(row),
         words=[_word(word, is_own=line.is_own) for word in row.words],
-        words_over=[answer_of(OverWordAnswer, word) for word in row.words_over],
+        words_over=[struct_from(OverWordAnswer, word) for word in row.words_over],
     )
 
 
@@ -90,14 +90,14 @@ def _measured(row: RunningJob) -> MeasuredAnswer | None:
         host_memory_limit_gb=figures.host_limit_gb,
         nodes_heard=figures.nodes,
         nodes_expected=figures.nodes_expected,
-        silent_nodes=[answer_of(SilentNodeAnswer, silent) for silent in row.silent_nodes],
+        silent_nodes=[struct_from(SilentNodeAnswer, silent) for silent in row.silent_nodes],
         use=UseAnswer(figures.step_s, list(figures.use)),
     )
 
 
 def _word(word: ShownWord, *, is_own: bool) -> WordAnswer:
     """A word as data; what its steps ask for works for the owner of the job alone."""
-    return answer_of(
+    return struct_from(
         WordAnswer,
         word.row,
         title=word.text.title,

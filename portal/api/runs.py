@@ -15,7 +15,6 @@ from jobs.experiments.selectors import artifacts_of, series_of
 from jobs.experiments.services.artifacts import state_files
 from jobs.experiments.services.runs import change_run, delete_run
 from portal.access import person, visible_experiment_run
-from portal.api.answers import answer_of
 from portal.api.asked import asked_text
 from portal.api.experiments import LoggingView
 from portal.api.run_answers import ArtifactAnswer, moment, run_answers, series_answer
@@ -24,6 +23,7 @@ from portal.charts.logged_runs import json_number
 from portal.downloads import streamed
 from portal.tracking.own_points import OWN_POINTS
 from portal.tracking.views import take
+from reports.from_rows import struct_from
 from wire.csv_cells import csv_lines
 
 POINT_COLUMNS = ("metric", "step", "time", "value")
@@ -77,7 +77,7 @@ class RunArtifacts(LoggingView):
 
     def get(self, request: Request, run_id: str) -> Response:
         files = artifacts_of(visible_experiment_run(request, run_id))
-        return Response(msgspec.to_builtins([answer_of(ArtifactAnswer, file) for file in files]))
+        return Response(msgspec.to_builtins([struct_from(ArtifactAnswer, file) for file in files]))
 
     def post(self, request: Request, run_id: str) -> Response:
         asked = body_of(request, ArtifactRequest | list[ArtifactRequest])  # type: ignore[arg-type]

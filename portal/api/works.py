@@ -26,6 +26,7 @@ from jobs.selectors import jobs_within, reach_of, works_named
 from jobs.work_key import without_trial
 from portal.access import person, work_and_latest
 from portal.api.asked import DAYS, DAYS_MAX, asked_number, asked_text
+from portal.api.insights import SAVINGS_RUNS_MAX
 from portal.api.work_answers import (
     AdviceAnswer,
     BestRequestAnswer,
@@ -47,15 +48,13 @@ from portal.charts.best_known import best_known, deciding_trial, origin_of, with
 from portal.charts.typical_run import failure_list, typical, unused_text
 from portal.charts.work_requests import work_requests
 from portal.charts.work_sums import Sums, sums_by_work
+from reports.from_rows import struct_from
 from reports.services.links import job_url
 from reports.wording import TITLES
 from reports.work_texts import best_request_text, saved_text, scaling_text
 
 WORKS, WORKS_MAX = 50, 200
 WINDOW_DAYS = 365
-
-SAVINGS_RUNS_MAX = 4000
-"""As in the answer about all works."""
 
 
 class Works(APIView):
@@ -110,15 +109,13 @@ def _work(sums: Sums, run: Job) -> WorkAnswer:
     if used is not None and unused is not None:
         whole = {"gpu_hours": used + unused, "use_percent": 100 * used / (used + unused) if used + unused else None}
     code, jobs = sums.first_finding
-    return WorkAnswer(
-        key=sums.key,
+    return struct_from(
+        WorkAnswer,
+        sums,
         name=without_trial(run.job_name),
         cluster=run.cluster,
         project=run.project.name,
-        jobs=sums.jobs,
         last_ended_at=sums.last_at,
-        used_gpu_hours=used,
-        unused_gpu_hours=unused,
         classes=dict(sums.classes),
         finding=FindingOfWork(code.value, TITLES[code], jobs) if code else None,
         url=reverse("work", args=[sums.key]),

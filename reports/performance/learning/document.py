@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from analysis.efficiency import EfficiencyClass
+from reports.from_rows import struct_from
 
 SCHEMA: Final = "kaiku-learning/1"
 """Members may be added to this version; any other change gets a new number."""
@@ -36,7 +37,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @classmethod
     def of(cls, row: object, **more: Any) -> Self:
         """The part with what a row has under the same names, but for `more`."""
-        return cls(**{name: getattr(row, name) for name in cls.__struct_fields__ if name not in more}, **more)
+        return struct_from(cls, row, **more)
 
 
 class Request(Part, frozen=True, kw_only=True):
