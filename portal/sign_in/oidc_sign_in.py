@@ -16,7 +16,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import get_random_string
-from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from mozilla_django_oidc.utils import generate_code_challenge
@@ -31,7 +31,7 @@ from portal.sign_in.identities import subject_digest
 from portal.sign_in.kept_answers import ProviderFault
 from portal.sign_in.pending import Pending, forget, pending, remember
 from portal.sign_in.provider import NO_PROVIDER, Provider, the_provider
-from portal.sign_in.views import UNLINKED
+from portal.sign_in.views import UNLINKED, wanted_page
 
 ID_TOKEN = "oidc_id_token"  # noqa: S105  (the name of a session entry)
 BACKEND = "portal.sign_in.backend.ProviderBackend"
@@ -49,7 +49,7 @@ def start_sign_in(request: HttpRequest) -> HttpResponse:
     """To the provider, with a state, a nonce and a PKCE challenge that only this browser knows."""
     provider: Provider = or_404(settings.OIDC_PROVIDER, NO_PROVIDER)
     state = get_random_string(32)
-    begun = Pending(get_random_string(32), get_random_string(64), _following(request))
+    begun = Pending(get_random_string(32), get_random_string(64), wanted_page(request))
     query = {
         "response_type": "code",
         "scope": provider.scopes,
@@ -67,13 +67,6 @@ def start_sign_in(request: HttpRequest) -> HttpResponse:
     answer = redirect(f"{address}{'&' if '?' in address else '?'}{urlencode(query)}")
     remember(request, answer, state, begun)
     return answer
-
-
-def _following(request: HttpRequest) -> str:
-    """The page that the person wanted, if it is a page of ours."""
-    asked = request.GET.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
-    return asked if is_ours else ""
 
 
 @never_cache

@@ -18,7 +18,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
-from django.views.decorators.cache import never_cache
+from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
@@ -80,6 +80,7 @@ def _provider_sign_out(request: HttpRequest, token: str) -> str:
 
 @csrf_exempt
 @require_POST
+@cache_control(no_store=True)
 def back_channel_sign_out(request: HttpRequest) -> HttpResponse:
     """End the sessions that a logout token names: 200 when none of them is left, 400 when it is not accepted."""
     provider: Provider = or_404(settings.OIDC_PROVIDER, NO_PROVIDER)
@@ -88,9 +89,9 @@ def back_channel_sign_out(request: HttpRequest) -> HttpResponse:
     except (IdentityRefused, ProviderFault, SuspiciousOperation, MultiPartParserError) as refused:
         log.warning("sign-out by the provider rejected: %s", refused)
         error = {"error": "invalid_request", "error_description": "The logout token was not accepted."}
-        return _unkept(JsonResponse(error, status=HTTPStatus.BAD_REQUEST))
+        return JsonResponse(error, status=HTTPStatus.BAD_REQUEST)
     log.info("sign-out by the provider: %s ended", ended)
-    return _unkept(HttpResponse(status=HTTPStatus.OK))
+    return HttpResponse(status=HTTPStatus.OK)
 
 
 def _logout(provider: Provider, request: HttpRequest) -> Logout:
@@ -110,8 +111,3 @@ def _end(provider: Provider, logout: Logout) -> int:
         if not spend_logout_token(jti_digest(provider.issuer, logout.jti), until=now + REMEMBERED, now=now):
             raise IdentityRefused("the token was used before")
         return end_signed_in(subject=logout.subject, sid=sid_digest(provider.issuer, logout.sid))
-
-
-def _unkept(answer: HttpResponse) -> HttpResponse:
-    answer["Cache-Control"] = "no-store"
-    return answer

@@ -32,15 +32,21 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @require_safe
 def provider_page(request: HttpRequest) -> HttpResponse:
     """One button, which remembers the page that the person wanted."""
-    following = request.GET.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(following, {request.get_host()}, require_https=request.is_secure())
-    query = f"?{urlencode({'next': following})}" if is_ours else ""
+    following = wanted_page(request)
+    query = f"?{urlencode({'next': following})}" if following else ""
     start = reverse("sign-in-start") + query
     return render(
         request,
         "portal/sign_in/sign_in_provider.html",
         {"provider": the_provider().name, "start": start, "next": query, "has_public_page": settings.PUBLIC_PAGE},
     )
+
+
+def wanted_page(request: HttpRequest) -> str:
+    """The page that the person wanted, if it is a page of ours."""
+    asked = request.GET.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
+    return asked if is_ours else ""
 
 
 @never_cache
