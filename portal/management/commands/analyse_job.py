@@ -2,6 +2,7 @@
 
 import logging
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -45,8 +46,8 @@ class Command(BaseCommand):
             runs = Job.objects.filter(efficiency__isnull=False).values_list("pk", flat=True)
             judged = sum(analyse_again(pk) for pk in runs.iterator(chunk_size=BATCH_SIZE))
         else:
-            judged = analyse_everything_due()
-        self.stdout.write(f"{judged} analysed, {reported + publish_everything_due()} reports made")
+            judged = do_everything_due(analyse_due)
+        self.stdout.write(f"{judged} analysed, {reported + do_everything_due(publish_due)} reports made")
         if failed := sum(failure_counts().values()):
             self.stderr.write(
                 f"pieces of work that failed so far: {failed}; /admin/ lists them, with a button to retry"
@@ -84,17 +85,9 @@ def analyse_one(run: Job) -> tuple[int, int]:
         raise CommandError(f"{error}; /admin/ lists it, with a button to retry") from error
 
 
-def analyse_everything_due() -> int:
+def do_everything_due(of_a_batch: Callable[[int], int]) -> int:
     """Batch by batch until nothing is due."""
     total = 0
-    while done := analyse_due(BATCH_SIZE):
-        total += done
-    return total
-
-
-def publish_everything_due() -> int:
-    """Batch by batch until nothing is due."""
-    total = 0
-    while done := publish_due(BATCH_SIZE):
+    while done := of_a_batch(BATCH_SIZE):
         total += done
     return total
