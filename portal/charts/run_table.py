@@ -1,6 +1,6 @@
 """The runs of an experiment as rows for pages and other programs: what each was, what it cost, and its columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -82,7 +82,7 @@ def fixed_values(row: TableRun) -> dict[str, object]:
     return dict(zip(FIXED, values, strict=True))
 
 
-def csv_cells(fixed: dict[str, object]) -> list[object]:
+def _csv_cells(fixed: dict[str, object]) -> list[object]:
     """These values as the cells of a CSV: several jobs in one, and what there is none of empty."""
     cells = [" ".join(value) if isinstance(value, list) else value for value in fixed.values()]
     return ["" if value is None else value for value in cells]
@@ -95,15 +95,26 @@ def all_columns(experiment: Experiment, keys: Sequence[int], reach: Reach, now: 
     metrics.
     """
     params, tags = _text_names(experiment, keys)
-    metrics = sorted(metric_names(keys))
+    runs = table_runs(experiment, keys, reach, now)
+    yield from table_lines(runs, params, tags, sorted(metric_names(keys)))
+
+
+def table_lines(
+    runs: Iterable[TableRun],
+    params: Sequence[str],
+    tags: Sequence[str],
+    metrics: Sequence[str],
+    values: Sequence[str] = VALUES,
+) -> Iterator[list[object]]:
+    """The same with the columns of these parameters and tags, and these values of these metrics."""
     texts = [*(f"config.{name}" for name in params), *(f"tag.{name}" for name in tags)]
-    yield [*FIXED, *texts, *(f"metric.{name}.{value}" for name in metrics for value in VALUES)]
-    for row in table_runs(experiment, keys, reach, now):
+    yield [*FIXED, *texts, *(f"metric.{name}.{value}" for name in metrics for value in values)]
+    for row in runs:
         yield [
-            *csv_cells(fixed_values(row)),
+            *_csv_cells(fixed_values(row)),
             *(row.run.params.get(name, "") for name in params),
             *(row.run.tags.get(name, "") for name in tags),
-            *(cell for name in metrics for cell in _metric_cells(row.digests.get(name))),
+            *(_metric_cell(row.digests.get(name), value) for name in metrics for value in values),
         ]
 
 
@@ -113,9 +124,9 @@ def value_of(digest: Digest | None, value: str) -> float | None:
     return found
 
 
-def _metric_cells(digest: Digest | None) -> list[object]:
-    values = (value_of(digest, value) for value in VALUES)
-    return ["" if value is None else json_number(value) for value in values]
+def _metric_cell(digest: Digest | None, value: str) -> object:
+    found = value_of(digest, value)
+    return "" if found is None else json_number(found)
 
 
 def _text_names(experiment: Experiment, keys: Sequence[int]) -> tuple[list[str], list[str]]:

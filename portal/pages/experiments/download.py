@@ -9,7 +9,7 @@ from django.utils import timezone
 from jobs.selectors import reach_of
 from portal.access import person, signed_in_page, visible_experiment
 from portal.charts.logged_runs import json_number
-from portal.charts.run_table import FIXED, csv_cells, fixed_values
+from portal.charts.run_table import fixed_values, table_lines
 from portal.downloads import CSV, streamed
 from portal.pages.experiments.choices import choices_in
 from portal.pages.experiments.query import offered_columns
@@ -31,14 +31,8 @@ def experiment_table(request: HttpRequest, pk: int, name: str) -> StreamingHttpR
 
 
 def _csv(columns: TableColumns, rows: Iterable[RunRow]) -> Iterator[str]:
-    def lines() -> Iterator[list[object]]:
-        texts = [*(f"config.{name}" for name in columns.params), *(f"tag.{name}" for name in columns.tags)]
-        yield [*FIXED, *texts, *(f"metric.{name}.{columns.value}" for name in columns.metrics)]
-        for row in rows:
-            values = [*row.params, *row.tags, *(value if value is None else json_number(value) for value in row.values)]
-            yield [*csv_cells(fixed_values(row.shown)), *("" if value is None else value for value in values)]
-
-    return csv_lines(lines())
+    runs = (row.shown for row in rows)
+    return csv_lines(table_lines(runs, columns.params, columns.tags, columns.metrics, [columns.value]))
 
 
 def _json(columns: TableColumns, rows: Iterable[RunRow]) -> Iterator[bytes]:
