@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 
 from analysis.progress.cost import Direction, Reached, reached, usual_direction
 from analysis.progress.rates import Stretch
 from jobs.experiments.models import ExperimentRun
 from jobs.experiments.points import Series
+from portal.asked_numbers import finite_number
 from portal.charts.progress import whole_time
 
 WORDS = {Direction.LOWER: "or lower", Direction.HIGHER: "or higher"}
@@ -33,11 +33,8 @@ def target_in(query: Mapping[str, str], metric: str) -> Target | None:
     >>> target_in({"target": "0.5", "side": "higher"}, "val/loss").words, target_in({"target": "nan"}, "loss")
     ('or higher', None)
     """
-    try:
-        value = float(query.get("target", ""))
-    except ValueError:
-        return None
-    if not isfinite(value):
+    value = finite_number(query.get("target", ""))
+    if value is None:
         return None
     side = query.get("side", "")
     stated = Direction(side) if side in set(Direction) else None

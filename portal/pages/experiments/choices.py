@@ -1,13 +1,13 @@
 """What the address of an experiment's page asks for: which of its runs, in which order, and which columns; pure."""
 
 from dataclasses import dataclass
-from math import isfinite
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 
 from jobs.experiments.limits import KEY_LENGTH_MAX, PARAM_LENGTH_MAX, TAG_LENGTH_MAX
 from jobs.experiments.status import Status
+from portal.asked_numbers import finite_number
 
 COLUMNS_MAX = 12
 """Chosen parameters, and chosen metrics: more do not fit beside each other."""
@@ -107,8 +107,8 @@ below=0.5, value='last', sort='-metric:loss', params=None, metrics=None, tags=No
         is_tag=_text(query, "is_tag", TAG_LENGTH_MAX),
         seed=_text(query, "seed", SEED_LENGTH_MAX),
         metric=_text(query, "metric", KEY_LENGTH_MAX),
-        above=_number(query.get("above", "")),
-        below=_number(query.get("below", "")),
+        above=finite_number(query.get("above", "")),
+        below=finite_number(query.get("below", "")),
         value=value if value in VALUES else "last",
         sort=sort if _is_sort(sort) else SORT_FIRST,
         params=_names(query, "show_param") if is_chosen else None,
@@ -126,14 +126,6 @@ def _text(query: QueryDict, name: str, length: int) -> str:
 def _names(query: QueryDict, name: str) -> tuple[str, ...]:
     written = (each[:KEY_LENGTH_MAX] for each in query.getlist(name)[: 4 * COLUMNS_MAX])
     return tuple(dict.fromkeys(each for each in written if each))[:COLUMNS_MAX]
-
-
-def _number(text: str) -> float | None:
-    try:
-        found = float(text)
-    except ValueError:
-        return None
-    return found if isfinite(found) else None
 
 
 def _page(text: str) -> int:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.core.paginator import Paginator
+
 from jobs.experiments.models import Experiment, ExperimentRun
 from jobs.selectors import Reach
 from portal.charts.logged_runs import metric_number, shown
@@ -91,10 +93,9 @@ def run_page(
 ) -> RunPage:
     """The asked page of the runs that are asked for, the last one where it is beyond."""
     keys = ordered_keys(chosen_runs(experiment, choices), choices, now)
-    pages = max(-(-len(keys) // PAGE_SIZE), 1)
-    number = min(choices.page, pages)
-    part = keys[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]
-    return RunPage(tuple(_rows(experiment, part, columns, reach, now)), number, pages, len(keys))
+    page = Paginator(keys, PAGE_SIZE).get_page(choices.page)
+    rows = _rows(experiment, list(page.object_list), columns, reach, now)
+    return RunPage(tuple(rows), page.number, page.paginator.num_pages, len(keys))
 
 
 def all_rows(

@@ -1,8 +1,9 @@
 """Which part of a raw window a page shows: from and to in seconds after its start, and the ways to other parts."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from portal.asked_numbers import finite_number
 
 SPAN_LEAST_S = 1.0
 FINE_S = 20.0
@@ -42,7 +43,8 @@ def asked_span(query: Mapping[str, str], end_s: float) -> Span:
     >>> asked_span({"from": "nan", "to": "x"}, 600.0) == asked_span({}, 600.0) == Span(0.0, 600.0, 600.0)
     True
     """
-    return _within(_number(query.get("from", ""), 0.0), _number(query.get("to", ""), end_s), end_s)
+    from_s, to_s = finite_number(query.get("from", "")), finite_number(query.get("to", ""))
+    return _within(0.0 if from_s is None else from_s, end_s if to_s is None else to_s, end_s)
 
 
 def zooms(span: Span) -> dict[str, Span]:
@@ -74,14 +76,6 @@ def seconds(value: float, span: Span) -> str:
     '0 s to 600 s'
     """
     return f"{round(value, 2 if span.to_s - span.from_s <= FINE_S else 1):.10g} s"
-
-
-def _number(word: str, default: float) -> float:
-    try:
-        value = float(word)
-    except ValueError:
-        return default
-    return value if math.isfinite(value) else default
 
 
 def _within(from_s: float, to_s: float, end_s: float) -> Span:
