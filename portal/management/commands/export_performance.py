@@ -207,7 +207,5 @@ def export_to_target(since: datetime | None) -> str:
 def note_since(since: datetime) -> int:
     """Put every judged run that ended since on the list, once that is logged; how many."""
     runs = ended_runs(Job.objects.filter(BY_SITE, efficiency__isnull=False), since)
-    with transaction.atomic():
-        what = f"since {since:%Y-%m-%d %H:%M}"
-        record_change(by_command("export_performance"), Action.RUNS_EXPORTED, Kind.JOB, what, "to EXPORT_TARGET")
+    _log(f"since {since:%Y-%m-%d %H:%M}", "to EXPORT_TARGET")
     return note_runs(runs.values_list("pk", flat=True).iterator(), timezone.now())
