@@ -17,6 +17,7 @@ from jobs.experiments.services.artifacts import StatedFile
 from jobs.experiments.services.runs import RunChange, StatedJob
 from jobs.experiments.status import Reported
 from jobs.records import JobId, Slug
+from portal.ingest.explain import first_problem
 from wire.names import SLUG
 
 FILES_MAX = 100
@@ -110,8 +111,7 @@ def body_of(request: Request, kind: type[Body]) -> Body:
     try:
         found: Body = msgspec.json.decode(content, type=kind)
     except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at ")
-        raise Unfit([(path.strip("`$."), message)]) from None
+        raise Unfit([first_problem(error)]) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Unreadable from None
     return found

@@ -17,6 +17,7 @@ from jobs.experiments.points import Point
 from jobs.experiments.rules import NoSuchRun, NotAccepted, Problem, is_timely, point_problems
 from jobs.experiments.services.points import LoggedCall
 from portal.ingest.door import JSON, PROBLEM, problem_members
+from portal.ingest.explain import first_problem
 from portal.tracking.call import Answer, Door, Read, Received
 from wire.safe_text import printable
 
@@ -138,8 +139,7 @@ def _point(document: Any, now: datetime) -> tuple[Point, bool]:
     try:
         logged = document if isinstance(document, LoggedPoint) else msgspec.convert(document, LoggedPoint)
     except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at ")
-        raise NotAccepted([(path.strip("`$."), message)]) from None
+        raise NotAccepted([first_problem(error)]) from None
     value = number_of(logged.value)
     if value is None:
         raise NotAccepted([("value", "must be a number")])
