@@ -18,19 +18,11 @@ from portal.rate_limits import CHANGES, limited
 from portal.unsaved import keeps_unsaved, take_unsaved
 
 TAKEN, TYPED = "filter-name-taken", "filter-name-typed"
+"""Names for a filter: one that another filter has, and one that was sent after the session had ended."""
 
 
-def taken_name(request: HttpRequest, choices: Choices) -> str:
-    """The name under which this very filter was to be saved, where another one has it; asked once, then forgotten."""
-    return _asked_once(request, TAKEN, choices)
-
-
-def typed_name(request: HttpRequest, choices: Choices) -> str:
-    """The name typed for this very filter and sent after the session had ended; shown once in its form."""
-    return _asked_once(request, TYPED, choices)
-
-
-def _asked_once(request: HttpRequest, key: str, choices: Choices) -> str:
+def name_once(request: HttpRequest, key: str, choices: Choices) -> str:
+    """The name of this kind under which this very filter was to be saved; given once, then forgotten."""
     kept = request.session.pop(key, None)
     return kept["name"] if kept and kept["address"] == choices.address else ""
 

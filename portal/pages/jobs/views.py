@@ -27,7 +27,7 @@ from portal.pages.jobs.forms import JobFilterForm
 from portal.pages.jobs.orders import SORTS
 from portal.pages.jobs.query import JobQuery
 from portal.pages.jobs.rows import first_keys, job_page
-from portal.pages.jobs.saved import taken_name, typed_name
+from portal.pages.jobs.saved import TAKEN, TYPED, name_once
 from portal.pages.jobs.works import pipeline_rows, work_page
 from portal.rate_limits import DOWNLOADS, limited
 from wire.csv_cells import csv_lines
@@ -66,8 +66,8 @@ def my_jobs(request: HttpRequest) -> HttpResponse:
         "chips": chips(form, choices),
         "ignored": ignored(form),
         "saved": saved_chips(own_filters(person(request)), choices),
-        "taken_name": taken_name(request, choices),
-        "typed_name": typed_name(request, choices),
+        "taken_name": name_once(request, TAKEN, choices),
+        "typed_name": name_once(request, TYPED, choices),
         "name_length_max": FILTER_NAME_LENGTH_MAX,
         "heads": heads(choices, has_owner=leads),
         "leads": leads,
