@@ -121,7 +121,13 @@ def _others() -> OthersAnswer:
             for each in found.practices
         ],
         mistakes=[
-            struct_from(MistakeAnswer, each, of=each.of_works, lesson_url=reverse("lesson", args=[each.code]))
+            struct_from(
+                MistakeAnswer,
+                each.figures,
+                of=each.figures.of_works,
+                text=each.text,
+                lesson_url=reverse("lesson", args=[each.figures.code]),
+            )
             for each in found.mistakes
         ],
         month=found.month,

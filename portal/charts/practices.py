@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from analysis.findings import FindingCode
+from analysis.practices.figures import MistakeFigures
 from analysis.practices.selectors import ShownPractice, closed_months, shown_mistakes, shown_practices
 from reports.practice_texts import mistake_text, months_text, practice_text
 
@@ -22,14 +23,10 @@ class Practice:
 
 @dataclass(frozen=True)
 class Mistake:
-    """One sentence about the finding `code`."""
+    """One sentence about a finding."""
 
     text: str
-    code: str
-    works: int
-    of_works: int
-    people: int
-    unused_gpu_hours: float | None
+    figures: MistakeFigures
 
 
 @dataclass(frozen=True)
@@ -49,9 +46,5 @@ def of_others() -> OfOthers:
         Practice(practice_text(each.figures), months_text(date.fromisoformat(each.figures.since), each.until), each)
         for each in shown_practices(months)
     ]
-    mistakes = [
-        Mistake(mistake_text(row), row.code, row.works, row.of_works, row.people, row.unused_gpu_hours)
-        for row in common
-        if row.code in CODES
-    ]
+    mistakes = [Mistake(mistake_text(row), row) for row in common if row.code in CODES]
     return OfOthers(shown, mistakes[:MISTAKES_MAX], f"{day:%Y-%m}" if day else "")
