@@ -4,7 +4,7 @@ PostgreSQL cannot store NUL in text and rejects each statement that has one as a
 which would be an error of the page. Bodies of the ingest are JSON: there each field is checked separately.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from http import HTTPStatus
 
@@ -12,6 +12,7 @@ from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.multipartparser import MultiPartParserError
 from django.http.request import UnreadablePostError
+from django.utils.deprecation import MiddlewareMixin
 from django.views.defaults import bad_request
 
 from portal.api.problems import problem_answer
@@ -24,19 +25,14 @@ OF_PROGRAMS = ("/api/", "/webhooks/", "/embed/last-jobs.json")
 WHY = "The request contains a NUL character, which is not allowed in any value."
 
 
-class NoNul:
+class NoNul(MiddlewareMixin):
     """Checks the path, the query, the cookies and the form, names and values, as Django decodes them.
 
     Unpaired surrogates need no check: Django replaces invalid UTF-8 in all of these.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        if any(NUL in text for text in _texts(request)):
-            return _refusal(request)
-        return self.get_response(request)
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        return _refusal(request) if any(NUL in text for text in _texts(request)) else None
 
 
 def _texts(request: HttpRequest) -> Iterator[str]:

@@ -5,11 +5,11 @@ A server that cannot work at the moment, an unknown address, and one that does n
 
 import logging
 import sys
-from collections.abc import Callable
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.template.loader import render_to_string
+from django.utils.deprecation import MiddlewareMixin
 from django.views.defaults import page_not_found
 from django.views.defaults import server_error as unforeseen
 
@@ -23,14 +23,10 @@ API, ANY_CALL = "/api/v1/", "/api/"
 logger = logging.getLogger(__name__)
 
 
-class ErrorPages:
+class ErrorPages(MiddlewareMixin):
     """503 in the portal's style instead of an error, and a page with the way back for 405; the API answers itself."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        answer = self.get_response(request)
+    def process_response(self, request: HttpRequest, answer: HttpResponse) -> HttpResponse:
         if isinstance(answer, HttpResponseNotAllowed) and not answer.content and not request.path.startswith(ANY_CALL):
             answer.content = render_to_string("405.html", {"request": request})
         return answer

@@ -55,12 +55,10 @@ def reports_feed(request: HttpRequest, secret: str = "") -> HttpResponse:
 
 def _answer(request: HttpRequest, token: Token, user: User) -> HttpResponse:
     feed = atom(_entries(user), user.username, settings.SITE_URL, reverse("reports-feed"), token.created_at)
-    answer = HttpResponse(feed.writeString("utf-8"), content_type=CONTENT_TYPE)
+    answer = HttpResponse(feed.writeString("utf-8"), content_type=CONTENT_TYPE, headers=PRIVATE)
     answer["ETag"] = f'"{hashlib.sha256(answer.content).hexdigest()[:32]}"'
     changed = int(feed.latest_post_date().timestamp())
     answer["Last-Modified"] = http_date(changed)
-    for name, value in PRIVATE.items():
-        answer[name] = value
     return get_conditional_response(request, etag=answer["ETag"], last_modified=changed, response=answer) or answer
 
 
@@ -105,17 +103,14 @@ def _password(request: HttpRequest) -> str:
 def _unknown(*, is_in_address: bool) -> HttpResponse:
     """The token is not valid, or there is none."""
     text = "This feed is not here. Its token may be expired or revoked: create a new one under Settings, API tokens.\n"
-    if is_in_address:
-        return HttpResponse(text, status=HTTPStatus.NOT_FOUND, content_type="text/plain; charset=utf-8")
-    answer = HttpResponse(text, status=HTTPStatus.UNAUTHORIZED, content_type="text/plain; charset=utf-8")
-    answer["WWW-Authenticate"] = CHALLENGE
-    return answer
+    status = HTTPStatus.NOT_FOUND if is_in_address else HTTPStatus.UNAUTHORIZED
+    headers = {} if is_in_address else {"WWW-Authenticate": CHALLENGE}
+    return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8", headers=headers)
 
 
 def _too_often(wait_s: int) -> HttpResponse:
-    answer = HttpResponse("Too many requests.\n", status=HTTPStatus.TOO_MANY_REQUESTS, content_type="text/plain")
-    answer["Retry-After"] = str(wait_s)
-    return answer
+    status, headers = HTTPStatus.TOO_MANY_REQUESTS, {"Retry-After": str(wait_s)}
+    return HttpResponse("Too many requests.\n", status=status, content_type="text/plain", headers=headers)
 
 
 class PlainAtom(Atom1Feed):
