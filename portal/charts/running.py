@@ -150,7 +150,7 @@ def _rows(jobs: Sequence[QueuedJob], readings: Mapping[str, Reading], reach: Rea
     known = {cluster: each for cluster, each in readings.items() if each.row.read_at is not None}
     as_of = {cluster: (each.row.read_at or now) if each.is_old else now for cluster, each in known.items()}
     runs = _runs(jobs, reach)
-    figures = {key: _figures(run) for key, run in runs.items()}
+    figures = {key: figures_of(run) for key, run in runs.items()}
     keys = {(run.cluster, run.job_id, run.attempt) for key, run in runs.items() if figures[key]}
     words = stored_words(reach, keys)
     rows = []
@@ -203,7 +203,7 @@ def _runs(jobs: Sequence[QueuedJob], reach: Reach) -> dict[Key, RunningRun]:
     return {key: row for row in rows if began.get(key := (row.cluster, row.job_id)) == row.started_at}
 
 
-def _figures(run: RunningRun) -> RunningFigures | None:
+def figures_of(run: RunningRun) -> RunningFigures | None:
     """What is shown of a run; None where nothing was measured since its start, as after a requeue."""
     figures = figures_from(run.figures)
     return figures if figures and figures.until_s > 0 else None

@@ -12,13 +12,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from analysis.early.figures import RunningFigures, figures_from
+from analysis.early.figures import RunningFigures
 from analysis.early.models import RunningRun
 from analysis.early.selectors import visible_left
 from jobs.models import Job
 from jobs.selectors import Reach, jobs_within, reach_of
 from portal.access import person
-from portal.charts.running import RunningJob, running_job
+from portal.charts.running import RunningJob, figures_of, running_job
 from reports.numbers import to_the_minute, unbroken
 from wire.numbers import percent
 
@@ -117,7 +117,5 @@ def left_job(reach: Reach, cluster: str, job_id: int, now: datetime) -> LeftJob 
     run = visible_left(reach, cluster, job_id)
     if run is None:
         return None
-    figures = figures_from(run.figures)
-    known = figures if figures and figures.until_s > 0 else None
     # The queue may have been read since the sweep looked.
-    return LeftJob(run, run.left_at or now, known, run.user_id == reach.user_id)
+    return LeftJob(run, run.left_at or now, figures_of(run), run.user_id == reach.user_id)
