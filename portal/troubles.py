@@ -4,6 +4,7 @@ Nothing of the error's own text is shown to anyone, because it may contain hosts
 """
 
 import errno
+import logging
 import os
 import sqlite3
 from enum import Enum
@@ -11,6 +12,8 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
+
+from portal.logs import type_of
 
 SQLITE_RESULTS = 0xFF
 """The primary result code is the low byte of an extended one (sqlite.org/rescode.html, section 2)."""
@@ -72,6 +75,14 @@ def trouble(error: BaseException | None) -> Trouble | None:
             return found
         error = error.__cause__
     return None
+
+
+def logged_trouble(error: BaseException, log: logging.Logger) -> Trouble | None:
+    """The same, stated in a log."""
+    found = trouble(error)
+    if found is not None:
+        log.error("%s: %s", found.status, type_of(error))
+    return found
 
 
 def present_trouble() -> Trouble | None:

@@ -14,8 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from portal.ingest.door import RETRY_AFTER_S, problem_members
-from portal.logs import type_of
-from portal.troubles import trouble
+from portal.troubles import logged_trouble
 from reports.services.pdf import PdfUnavailable
 
 log = logging.getLogger(__name__)
@@ -60,10 +59,9 @@ def problem_response(error: Exception, context: dict[str, Any]) -> Response | No
 
 def _outage(error: Exception) -> Response | None:
     """What this server cannot do now and when to retry; None for an error of another kind."""
-    found = trouble(error)
+    found = logged_trouble(error, log)
     if found is None:
         return None
-    log.error("%s: %s", found.status, type_of(error))
     response = problem(HTTPStatus.SERVICE_UNAVAILABLE, found.sentence)
     response["Retry-After"] = str(RETRY_AFTER_S)
     return response

@@ -17,9 +17,8 @@ from portal.ingest.senders import Sender, TurnedAway, kinds_for
 from portal.ingest.services import Checked, Item, Outcome, Result, check, log_refusals, outcome_of
 from portal.ingest.shedding import Load
 from portal.ingest.tallies import waiting
-from portal.logs import type_of
 from portal.rate_limits import OWN_RUNS, count_call
-from portal.troubles import trouble
+from portal.troubles import logged_trouble
 from wire.payloads import NODE_SUMMARY, RAW_SAMPLES
 
 log = logging.getLogger(__name__)
@@ -148,11 +147,8 @@ def refusal(error: Exception) -> Answer | None:
     """The answer to a call that was not accepted; None for an unexpected error."""
     if isinstance(error, TurnedAway):
         return problem(error.status, error.why, error.headers)
-    found = trouble(error)
-    if found is None:
-        return None
-    log.error("%s: %s", found.status, type_of(error))
-    return come_again(found.sentence)
+    found = logged_trouble(error, log)
+    return come_again(found.sentence) if found else None
 
 
 def log_turned_away(sender: str, schema: str, error: Exception) -> None:

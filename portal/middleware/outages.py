@@ -15,8 +15,7 @@ from django.views.defaults import server_error as unforeseen
 
 from portal.api.problems import problem_answer
 from portal.ingest.door import RETRY_AFTER_S
-from portal.logs import type_of
-from portal.troubles import Trouble, trouble
+from portal.troubles import Trouble, logged_trouble, trouble
 
 API, ANY_CALL = "/api/v1/", "/api/"
 
@@ -32,11 +31,8 @@ class ErrorPages(MiddlewareMixin):
         return answer
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        found = trouble(error)
-        if found is None:
-            return None
-        logger.error("%s: %s", found.status, type_of(error))
-        return _answer(request, found)
+        found = logged_trouble(error, logger)
+        return _answer(request, found) if found else None
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -15,9 +15,8 @@ import msgspec
 from jobs.experiments.rules import NameTaken, NoSuchExperiment, NoSuchRun, NotAccepted
 from portal.ingest.door import JSON
 from portal.ingest.senders import TurnedAway
-from portal.logs import type_of
 from portal.tracking.call import Answer
-from portal.troubles import trouble
+from portal.troubles import logged_trouble
 
 log = logging.getLogger(__name__)
 
@@ -99,11 +98,8 @@ def refusal(error: Exception) -> Answer | None:
         return declined(error)
     if isinstance(error, TurnedAway):
         return problem(error.status, error.why, error.headers)
-    found = trouble(error)
-    if found is None:
-        return None
-    log.error("%s: %s", found.status, type_of(error))
-    return problem(HTTPStatus.SERVICE_UNAVAILABLE, found.sentence, {})
+    found = logged_trouble(error, log)
+    return problem(HTTPStatus.SERVICE_UNAVAILABLE, found.sentence, {}) if found else None
 
 
 def no_such_call(name: str) -> Refused:

@@ -21,9 +21,8 @@ from portal.ingest.body import BodyTooLarge, MalformedBody, gunzip
 from portal.ingest.door import RETRY_AFTER_S
 from portal.ingest.senders import BEARER, ENDED, NOBODY, TurnedAway
 from portal.ingest.writer import BUSY_AFTER_S
-from portal.logs import type_of
 from portal.sign_in.personal_tokens import token_and_holder
-from portal.troubles import trouble
+from portal.troubles import logged_trouble
 
 BODY_BYTES_MAX = 2**20
 """As MLflow's clients expect of their server (facts of the protocol: 1 MB a batch)."""
@@ -125,9 +124,8 @@ def answer_to(door: Door, error: Exception) -> Answer:
         return door.problem(HTTPStatus.REQUEST_TIMEOUT, SLOW_BODY, {})
     if isinstance(error, NoRoom):
         return door.problem(HTTPStatus.SERVICE_UNAVAILABLE, FULL, {"Retry-After": str(BUSY_AFTER_S)})
-    found = trouble(error)
+    found = logged_trouble(error, log)
     if found is None:
         log.error("a call of a script failed", exc_info=error)
         return door.problem(HTTPStatus.INTERNAL_SERVER_ERROR, FAULT, {})
-    log.error("%s: %s", found.status, type_of(error))
     return door.problem(HTTPStatus.SERVICE_UNAVAILABLE, found.sentence, {"Retry-After": str(RETRY_AFTER_S)})
