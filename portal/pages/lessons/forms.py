@@ -42,8 +42,6 @@ has_no_markup = RegexValidator(
 class Text(forms.CharField):
     """Text of several lines, counted as the browser counts it: a line break is one character."""
 
-    widget = forms.Textarea
-
     def to_python(self, value: Any) -> str:
         return (super().to_python(value) or "").replace("\r\n", "\n").replace("\r", "\n").strip()
 

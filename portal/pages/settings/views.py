@@ -4,12 +4,12 @@ The last with a preview of their mail.
 """
 
 import uuid
-from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.db import IntegrityError, transaction
+from django.forms.models import model_to_dict
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -29,7 +29,6 @@ from portal.pages.settings.forms import AppearanceForm, MailForm, SlurmCommentsF
 from portal.pages.settings.sections import sections, sent_fields
 from portal.rate_limits import CHANGES, seconds_to_wait, too_often
 from portal.unsaved import keeps_unsaved
-from reports.early.models import EarlyChoice
 from reports.early.planning import MAILS_A_DAY_MAX
 from reports.early.selectors import early_choice
 from reports.early.services.letters import written
@@ -140,16 +139,13 @@ class EarlyForm(forms.Form):
     in_feed = forms.BooleanField(required=False, label="Show findings in my feed")
     to_project = forms.BooleanField(required=False, label="Post findings to the webhooks of the job’s project")
 
-    def __init__(self, choice: EarlyChoice, data: Any = None) -> None:
-        super().__init__(data, initial={name: getattr(choice, name) for name in self.base_fields})
-
 
 @keeps_unsaved
 @signed_in_form
 def early_settings(request: HttpRequest) -> HttpResponse:
     """The choices of the signed-in person; they apply as soon as they are saved."""
     user = person(request)
-    form = EarlyForm(early_choice(user), sent_fields(request))
+    form = EarlyForm(sent_fields(request), initial=model_to_dict(early_choice(user)))
     if request.method == "POST" and form.is_valid():
         save_early_choice(user, timezone.now(), **form.cleaned_data)
         messages.success(request, "Saved. Your choices apply from now on.")

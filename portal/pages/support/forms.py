@@ -20,8 +20,6 @@ from wire.safe_text import printable
 class Lines(forms.CharField):
     """Text of several lines without invisible characters, counted as the browser counts it."""
 
-    widget = forms.Textarea
-
     def to_python(self, value: Any) -> str:
         whole = (super().to_python(value) or "").replace("\r\n", "\n").replace("\r", "\n").strip()
         return "\n".join(printable(line) for line in whole.split("\n"))
