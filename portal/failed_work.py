@@ -19,6 +19,7 @@ from jobs.work_queue.selectors import failures
 from portal.access import openable_jobs
 from reports.mail.services.planning import PLANNING, account_name
 from reports.selectors import REPORT
+from reports.services.links import job_url
 
 
 class Named(NamedTuple):
@@ -61,11 +62,7 @@ def _runs(keys: Collection[int], reader: User) -> dict[int, Named]:
     """A job's page is open to people who may see the job; administrators get no additional access."""
     runs = Job.objects.only("cluster", "job_id", "attempt").in_bulk(keys)
     openable = set(openable_jobs(reader, timezone.now()).filter(pk__in=keys).values_list("pk", flat=True))
-    return {pk: Named(str(run), _page(run) if pk in openable else "") for pk, run in runs.items()}
-
-
-def _page(run: Job) -> str:
-    return f"{reverse('job', args=[run.cluster, run.job_id])}?attempt={run.attempt}"
+    return {pk: Named(str(run), job_url(run) if pk in openable else "") for pk, run in runs.items()}
 
 
 def _reports(keys: Collection[int], reader: User) -> dict[int, Named]:

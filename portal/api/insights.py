@@ -1,7 +1,7 @@
 """What one's own runs of some weeks say together: what would save most, what repeats, what advice brought."""
 
 from collections.abc import Collection, Sequence
-from datetime import date, datetime
+from datetime import date
 
 import msgspec
 from django.db.models import Q
@@ -12,7 +12,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analysis.findings import FindingCode
-from analysis.history.open_savings import WorkSaving
 from analysis.history.periods import DAYS_OFFERED, Period, last_days
 from analysis.history.run_sums import Days
 from analysis.history.selectors import UnusedWork, savings_of_works, works_without_gpu_use
@@ -66,7 +65,7 @@ class Insights(APIView):
         open_now = savings_of_works(own, period, SAVINGS_RUNS_MAX, works)
         sums = days_of(_parts(user, works), period)
         # Beyond these nothing is listed that their reports' own figures could differ from.
-        saving = would_save(own, open_now.works[:WORKS_MAX], period.end)
+        saving = [_saving(each) for each in work_requests(own, open_now.works[:WORKS_MAX], period.end)]
         total = sum(each.gpu_hours for each in saving) + sum(each.gpu_hours for each in open_now.works[WORKS_MAX:])
         runs = sums.total(period).jobs
         of_runs = SAVINGS_RUNS_MAX if runs > SAVINGS_RUNS_MAX else None
@@ -138,11 +137,6 @@ def _parts(user: User, works: Collection[str] | None) -> list[Part]:
     if works is None:
         return [Part(user=user.pk)]
     return [Part(user=user.pk, work_key=key) for key in sorted(works)[:WORKS_SUMMED_MAX]]
-
-
-def would_save(own: Q, savings: Sequence[WorkSaving], now: datetime) -> list[WouldSave]:
-    """These works with their requests: three queries, and one for each."""
-    return [_saving(request) for request in work_requests(own, savings, now)]
 
 
 def _saving(request: WorkRequest) -> WouldSave:

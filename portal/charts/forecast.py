@@ -73,11 +73,9 @@ def burn_down(row: ProjectAllocation, runs: Days, since: datetime) -> list[tuple
     starts = [at for at in Period(since, read_at).steps() if at >= since]
     if row.begins_on:
         starts = [at for at in starts if at.date() >= row.begins_on]
-    return [(at, min(max(left + _used(runs, at, read_at), 0.0), row.gpu_hours)) for at in (*starts, read_at)]
-
-
-def _used(runs: Days, start: datetime, end: datetime) -> float:
-    return billed_in(runs, Period(start, end))
+    return [
+        (at, min(max(left + billed_in(runs, Period(at, read_at)), 0.0), row.gpu_hours)) for at in (*starts, read_at)
+    ]
 
 
 @dataclass(frozen=True)

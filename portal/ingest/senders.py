@@ -20,7 +20,6 @@ from portal.ingest.explain import Problem
 from portal.ingest.own_runs import own_run_kinds
 from portal.ingest.services import KINDS, Kind
 from portal.sign_in.personal_tokens import token_and_holder
-from wire.payloads import NODE_SUMMARY
 
 BEARER = {"WWW-Authenticate": "Bearer"}
 NOBODY = "Authentication credentials were not provided."
@@ -76,7 +75,7 @@ def sender_of(secret: str | None, now: datetime) -> Sender:
     token = valid_token(secret, [Token.Kind.COLLECTOR], now)
     if token is None:
         raise TurnedAway(HTTPStatus.UNAUTHORIZED, UNKNOWN, BEARER)
-    return _collector(token)
+    return Sender(str(token), KINDS, partial(beyond_token, token))
 
 
 def kinds_for(sender: Sender, schema: str) -> Mapping[str, Kind]:
@@ -86,10 +85,6 @@ def kinds_for(sender: Sender, schema: str) -> Mapping[str, Kind]:
     return {schema: sender.kinds[schema]}
 
 
-def _collector(token: Token) -> Sender:
-    return Sender(str(token), KINDS, partial(beyond_token, token))
-
-
 def _person(secret: str, now: datetime) -> Sender:
     found = token_and_holder(secret, now)
     if found is None:
@@ -97,7 +92,7 @@ def _person(secret: str, now: datetime) -> Sender:
     if not settings.OWN_RUNS:
         raise TurnedAway(HTTPStatus.FORBIDDEN, OWN_RUNS_OFF)
     token, holder = found
-    kinds = {NODE_SUMMARY: own_run_kinds(holder)[NODE_SUMMARY]}
+    kinds = own_run_kinds(holder)
     return Sender(f"personal token {token.pk}", kinds, user_pk=holder.pk, records_max=OWN_SUMMARIES_MAX)
 
 

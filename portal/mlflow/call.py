@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 
-from django.db.models import QuerySet
-
 from jobs.experiments.models import RUN_ID_LENGTH, Experiment, ExperimentRun
 from jobs.experiments.rules import NoSuchExperiment, NoSuchRun
 from jobs.experiments.selectors import own_run, visible_experiments, visible_runs
@@ -65,13 +63,9 @@ class Call:
             raise NoSuchExperiment
         return found
 
-    def seen_runs(self, run_id: str) -> QuerySet[ExperimentRun]:
-        """The run of this identifier if this person sees it, as rows. Raises NoSuchRun where it cannot be one."""
-        return visible_runs(self.user).filter(run_id=checked_id(run_id))
-
     def seen_run(self, run_id: str) -> ExperimentRun:
         """A run that this person sees. Raises NoSuchRun."""
-        found = self.seen_runs(run_id).first()
+        found = visible_runs(self.user).filter(run_id=checked_id(run_id)).first()
         if found is None:
             raise NoSuchRun
         return found

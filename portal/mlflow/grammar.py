@@ -163,17 +163,14 @@ def _name(text: str, place: int, grammar: Grammar) -> tuple[Name, int]:
     word, key = (found["kind"] or "attribute").strip("`"), found["key"].strip('`"')
     kind = next((kind for kind in grammar.kinds if word in kind.value), None)
     if kind is None:
-        raise invalid(f"{printable(word)!r} cannot be searched; use {', '.join(_words(grammar))}.")
+        words = ", ".join(sorted(kind.value[1] for kind in grammar.kinds))
+        raise invalid(f"{printable(word)!r} cannot be searched; use {words}.")
     if kind is Kind.ATTRIBUTE:
         key = grammar.other_names.get(key, key)
         if key not in grammar.numbers | grammar.texts:
             known = ", ".join(sorted(grammar.numbers | grammar.texts))
             raise invalid(f"{printable(key)!r} is not an attribute; the attributes are {known}.")
     return Name(kind, key), found.end()
-
-
-def _words(grammar: Grammar) -> list[str]:
-    return sorted(kind.value[1] for kind in grammar.kinds)
 
 
 def _value(text: str, place: int, operator: str, *, is_number: bool) -> tuple[float | str | tuple[str, ...], int]:
