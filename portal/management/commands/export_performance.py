@@ -22,6 +22,7 @@ from jobs.selectors import BY_SITE
 from jobs.work_queue.selectors import failures
 from jobs.work_queue.services import try_again
 from portal.institutional_reading import NoSuchMonthError, form_of, institutional, log_reading
+from portal.management.exit_statuses import USAGE_ERROR
 from portal.management.output_files import write_parts, write_to_standard_output
 from portal.management.run_names import named_run
 from portal.performance_reading import bounds
@@ -30,9 +31,6 @@ from reports.performance.services import FORMATS, ended_runs
 from reports.performance.targets.faults import Fault
 from reports.performance.targets.services.sweep import EXPORT, export_due
 from wire.numbers import counted
-
-USAGE_ERROR = 2
-"""The exit status of a wrong option, as `argparse` has it."""
 
 INSTITUTIONAL, FORMAT_DEFAULT = "institutional", "learning"
 ENDINGS = ", ".join(f".{form.ending} {name}" for name, form in FORMATS.items())

@@ -6,11 +6,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analysis.policy.figures import KINDS
 from jobs.audit.services import by_command
+from portal.management.exit_statuses import USAGE_ERROR
 from portal.management.output_files import write_parts, write_to_standard_output
 from portal.policy_reading import FORMATS, NoSuchPeriod, log_reading, parts, reading, what_of
-
-USAGE_ERROR = 2
-"""The exit status of a wrong option, as `argparse` has it."""
 
 
 class Command(BaseCommand):

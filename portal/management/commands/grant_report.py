@@ -8,13 +8,11 @@ from django.utils import timezone
 from analysis.rollups.selectors import site_now
 from jobs.models import Project
 from portal.grant_reading import CONTENT_TYPES, asked_span, content
+from portal.management.exit_statuses import USAGE_ERROR
 from portal.management.output_files import write_report
 from reports.grant.selectors import allocation_of, grant_report, whole_project
 from reports.grant.spans import SpanError
 from reports.services.pdf import PdfUnavailable
-
-USAGE_ERROR = 2
-"""The exit status of a wrong option, as `argparse` has it."""
 
 
 class Command(BaseCommand):

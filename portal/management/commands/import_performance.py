@@ -12,11 +12,10 @@ from analysis.elsewhere.selectors import other_sites
 from analysis.elsewhere.services import Import, import_elsewhere, remove_elsewhere
 from jobs.audit.services import Actor, by_command
 from portal.charts.programs import program_codes
+from portal.management.exit_statuses import USAGE_ERROR
 from wire.numbers import counted
 
 SITE_NAME = re.compile(r"[^\W_](?:[\w .-]{0,62}[^\W_])?", re.ASCII)
-USAGE_ERROR = 2
-"""The exit status of a wrong option, as `argparse` has it."""
 
 
 class Command(BaseCommand):
