@@ -22,7 +22,6 @@ from portal.api.running_answers import (
 )
 from portal.charts.running import RunningJob, running_job, running_jobs
 from portal.charts.running_words import ShownWord
-from reports.early.steps import Step
 from reports.from_rows import struct_from
 
 JOBS, JOBS_MAX = 20, 100
@@ -102,11 +101,7 @@ def _word(word: ShownWord, *, is_own: bool) -> WordAnswer:
         word.row,
         title=word.text.title,
         text=" ".join(word.text.sentences),
-        steps=[_step(step) for step in word.text.steps] if is_own else [],
-        possibility=_step(word.text.possibility) if is_own else StepAnswer("", ""),
+        steps=[struct_from(StepAnswer, step) for step in word.text.steps] if is_own else [],
+        possibility=struct_from(StepAnswer, word.text.possibility) if is_own else StepAnswer("", ""),
         since_s=word.since_s,
     )
-
-
-def _step(step: Step) -> StepAnswer:
-    return StepAnswer(step.text, step.command)
