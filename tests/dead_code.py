@@ -36,7 +36,7 @@ ALLOWED = {
         *Config add_arguments admin_view as_postgresql as_sqlite clean_* concurrently constraints default_auto_field
         delete_model expression from_db_value get_changelist get_prep_value get_queryset get_readonly_fields
         get_search_results has_*_permission help help_texts history_view log_* lookup_allowed ordering output_field
-        abstract process_exception save_model SchemaEditorClass urlpatterns verbose_name verbose_name_plural handler404
+        abstract process_* save_model SchemaEditorClass urlpatterns verbose_name verbose_name_plural handler404
         handler500 template_name widget connection_class requires_system_checks""",
     "Options of a list of the administration": """
         actions enable_nav_sidebar extra_context index_title list_display_links list_per_page list_select_related
@@ -61,6 +61,7 @@ ALLOWED = {
     "Of `kaiku`, for the commands that print a report or take one of some words": "harmless_lines one_of",
     "Of the list of flags, for the programs that read it": "raised_on",
     "Of the answers about logged runs, for the programs that read them": "status_by",
+    "Of the summary of a project, for the programs that read it": "median_gpu_util",
     "Of the answers that `kaiku` reads": """
         cores_used earlier_runs from_runs gpus_used knee_gpus last_ended_at no_suggestion run_url saves_gpu_hours
         speedup success_rate takes_percent total_text""",
