@@ -155,7 +155,8 @@ def platforms() -> list[PlatformAnswer]:
 
 def _of_partition(cluster: str, partition: Partition) -> PlatformAnswer:
     node = partition.node
-    one = cost_of(partition, _one_gpu(partition), 3600.0, 1)
+    one_gpu = Shape(nodes=1, gpus=1, cores=1, memory_gb=1.0, partition=partition.name)
+    one = cost_of(partition, one_gpu, 3600.0, 1)
     price = None
     if one is not None and one.typical is not None:
         gpus = node.gpus if partition.is_exclusive else 1
@@ -178,10 +179,6 @@ def _of_partition(cluster: str, partition: Partition) -> PlatformAnswer:
         run_time_factor_source="",
         text=unbroken(f"{whole}; more cores or memory than come with the GPUs may cost more."),
     )
-
-
-def _one_gpu(partition: Partition) -> Shape:
-    return Shape(nodes=1, gpus=1, cores=1, memory_gb=1.0, partition=partition.name)
 
 
 def _of_platform(platform: Platform) -> PlatformAnswer:

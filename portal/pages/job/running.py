@@ -44,12 +44,13 @@ def asked_running_job(request: HttpRequest, cluster: str, job_id: int) -> Runnin
 
 def running_page(request: HttpRequest, found: RunningJob) -> HttpResponse:
     """One screen of it; it loads itself again each minute while somebody looks."""
+    earlier = jobs_within(reach_of(person(request))).filter(cluster=found.job.cluster, job_id=found.job.job_id)
     context = {
         "running": found,
         "job": found.job,
         "figures": found.figures,
         "course": course_of(found.figures),
-        "attempts": _earlier_attempts(reach_of(person(request)), found.job.cluster, found.job.job_id),
+        "attempts": list(earlier.order_by("attempt")),
         "is_owner": found.line.is_own,
     }
     return render(request, "portal/job/running.html", context)
@@ -86,10 +87,6 @@ def course_of(figures: RunningFigures | None) -> Course | None:
     missing = f"; {gaps} of {len(figures.use)} parts were not measured" if gaps else ""
     span = f"between {percent(min(known))} and {percent(max(known))}, {percent(known[-1])} at the end"
     return Course(unbroken(f"Mean use of all GPUs {parts}: {span}{missing}."))
-
-
-def _earlier_attempts(reach: Reach, cluster: str, job_id: int) -> list[Job]:
-    return list(jobs_within(reach).filter(cluster=cluster, job_id=job_id).order_by("attempt"))
 
 
 @dataclass(frozen=True)
