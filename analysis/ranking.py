@@ -27,20 +27,8 @@ def lost_fraction(code: FindingCode, evidence: Evidence, limits: Limits = LIMITS
     return min(max(LOST[code](numbers, limits), 0.0), 1.0)
 
 
-def _idle_share(seen: Numbers, _: Limits) -> float:
-    return seen["idle_fraction"]
-
-
-def _idle_gpus(seen: Numbers, _: Limits) -> float:
-    return seen["idle_gpus"] / seen["gpus"] * seen["idle_fraction"]
-
-
 def _inactive_gpus(seen: Numbers, _: Limits) -> float:
     return 1 - seen["active_gpus"] / seen["gpus"]
-
-
-def _behind_the_fullest(seen: Numbers, _: Limits) -> float:
-    return 1 - seen["mean_util_percent"] / seen["highest_util_percent"]
 
 
 def _below_target(name: str) -> Callable[[Numbers, Limits], float]:
@@ -50,10 +38,6 @@ def _below_target(name: str) -> Callable[[Numbers, Limits], float]:
 
 def _share_of(name: str) -> Callable[[Numbers, Limits], float]:
     return lambda seen, _: seen[name]
-
-
-def _unbilled_slices(seen: Numbers, _: Limits) -> float:
-    return 1 - seen["needed_slices"] / seen["billed_slices"]
 
 
 def _power_left(seen: Numbers, _: Limits) -> float:
@@ -70,17 +54,17 @@ def _fixed(share: float) -> Callable[[Numbers, Limits], float]:
 
 
 LOST: Mapping[FindingCode, Callable[[Numbers, Limits], float]] = {
-    FindingCode.NO_GPU_USE: _idle_share,
+    FindingCode.NO_GPU_USE: _share_of("idle_fraction"),
     FindingCode.PARALLELISM_MISMATCH: _inactive_gpus,
-    FindingCode.IDLE_GPUS: _idle_gpus,
+    FindingCode.IDLE_GPUS: lambda seen, _: seen["idle_gpus"] / seen["gpus"] * seen["idle_fraction"],
     FindingCode.EXCLUSIVE_NODE_UNDERUSED: _inactive_gpus,
-    FindingCode.LOAD_IMBALANCE: _behind_the_fullest,
+    FindingCode.LOAD_IMBALANCE: lambda seen, _: 1 - seen["mean_util_percent"] / seen["highest_util_percent"],
     FindingCode.OVERSCALING: _below_target("avg_util_percent"),
     FindingCode.CPU_BOTTLENECK: _below_target("gpu_util_percent"),
     FindingCode.HOST_OVERSUBSCRIPTION: _share_of("cpu_pressure_fraction"),
     FindingCode.IO_OR_SYNC_STALL: _share_of("lost_fraction"),
-    FindingCode.LATE_START: _idle_share,
-    FindingCode.IDLE_TAIL: _idle_share,
+    FindingCode.LATE_START: _share_of("idle_fraction"),
+    FindingCode.IDLE_TAIL: _share_of("idle_fraction"),
     FindingCode.BUSY_BUT_WAITING: _power_left,
     FindingCode.LOSS_IS_NAN: _share_of("nan_fraction"),
     FindingCode.STEP_PAUSES: _dipped,
@@ -90,7 +74,7 @@ LOST: Mapping[FindingCode, Callable[[Numbers, Limits], float]] = {
     FindingCode.GPU_MEMORY_PRESSURE: _fixed(0.0),
     FindingCode.GPU_OUT_OF_MEMORY: _fixed(1.0),
     FindingCode.HOST_OUT_OF_MEMORY: _fixed(1.0),
-    FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: _unbilled_slices,
+    FindingCode.CORES_OR_MEMORY_BEYOND_SHARE: lambda seen, _: 1 - seen["needed_slices"] / seen["billed_slices"],
     # Between nothing, with a checkpoint just before the end, and everything, without any.
     FindingCode.TIMEOUT: _fixed(0.5),
     # Time that was requested and not used is not billed.

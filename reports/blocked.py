@@ -4,24 +4,16 @@ import numpy as np
 
 from analysis.facts import JobFacts
 from analysis.findings import FindingCode
-from analysis.gpu_need import GpuNeed, countable, gpu_need
+from analysis.gpu_need import FEWER_GPUS, GpuNeed, countable, gpu_need
 from analysis.host_share import host_need
 from wire.numbers import counted, gigabytes
 
-CALLS_FOR_FEWER = frozenset(
-    {
-        FindingCode.NO_GPU_USE,
-        FindingCode.IDLE_GPUS,
-        FindingCode.PARALLELISM_MISMATCH,
-        FindingCode.EXCLUSIVE_NODE_UNDERUSED,
-    }
-)
 START = "Fewer GPUs are not suggested because"
 
 
 def why_not_fewer(facts: JobFacts, codes: frozenset[FindingCode]) -> str:
     """One sentence for a run with GPUs that did no work, shown where no request is suggested; else empty."""
-    if not codes & CALLS_FOR_FEWER:
+    if not codes & FEWER_GPUS:
         return ""
     if FindingCode.HOST_OUT_OF_MEMORY in codes:
         return f"{START} host memory ran out: fix that first."

@@ -42,8 +42,7 @@ def _advised(row: PracticeFigures, of: str) -> str:
 
 
 def _changes(row: PracticeFigures) -> str:
-    billed = row.gpu_hours_percent
-    return f"their runs {_took(row.run_time_percent)} and {_billed(billed)} (median)"
+    return f"their runs {_took(row.run_time_percent)} and {_billed(row.gpu_hours_percent)} (median)"
 
 
 def _took(percent: int | None) -> str:
