@@ -72,29 +72,20 @@ def lines_saving(
     `longer_s` is the run time by run that a report expects on the GPUs that it suggests, for those where it is another
     one; on more GPUs than these it is shorter in proportion, and never shorter than the run was.
     """
-    saved = [
-        each
-        for run in runs
-        if needed_gpus(run) <= (_gpus(run, request) or 0) and (each := _saved(run, request, longer_s)) is not None
-    ]
+    saved = [each for run in runs if (each := _saved(run, request, longer_s)) is not None]
     total = sum(saved)
     return LinesSaving(len(saved), total) if total >= GPU_HOURS_MIN else None
 
 
 def _saved(run: PastRun, request: Mapping[str, str], longer_s: Mapping[int, float]) -> float | None:
     shape, elapsed_s = _shape(run, request), run.elapsed_s or 0.0
-    if shape is None or run.gpu_hours is None:
+    if shape is None or run.gpu_hours is None or needed_gpus(run) > shape.gpus:
         return None
     if run.pk in longer_s:
         expected_s = longer_s[run.pk] * needed_gpus(run) / max(shape.gpus, 1)
         elapsed_s = expected_s if shape.gpus == needed_gpus(run) else max(expected_s, elapsed_s)
     later = bill(partition_of(run.cluster, shape.partition), shape, elapsed_s)
     return None if later is None else run.gpu_hours - later
-
-
-def _gpus(run: PastRun, request: Mapping[str, str]) -> int | None:
-    shape = _shape(run, request)
-    return None if shape is None else shape.gpus
 
 
 def _shape(run: PastRun, request: Mapping[str, str]) -> Shape | None:

@@ -9,7 +9,7 @@ from analysis.check.suggestion import Suggestion
 from analysis.next_request import bill
 from analysis.rightsizing import RecommendationKind
 from analysis.savings import GPU_HOURS_MIN
-from jobs.hardware import Partition, partition_of, threads_per_core
+from jobs.hardware import partition_of, threads_per_core
 from jobs.sbatch import READING_ORDER, OptionChange, Shape, apply, changes_to, parse_block, request_block, rounded
 
 TIME, MEMORY = "timeout", "out_of_memory"
@@ -72,18 +72,13 @@ def _with_enough(request: Asked, shape: Shape, wanted: Shape, short: dict[str, R
         wanted = replace(wanted, walltime_s=limit_s)
     memory_gb = wanted.memory_gb
     if memory is not None and memory_gb is not None:
-        most_gb = _whole_gb(target, wanted)
+        most_gb = target.node.host_memory_gb * wanted.nodes if target else float("inf")
         memory_gb = max(memory_gb, min(memory.needed or 0.0, most_gb))
         if memory_gb < (memory.least or 0.0):
             return None
         if memory_gb > (wanted.memory_gb or 0.0):
             wanted = rounded(replace(wanted, memory_gb=memory_gb))
     return wanted
-
-
-def _whole_gb(target: Partition | None, wanted: Shape) -> float:
-    """All memory of the nodes; of a partition that the profile does not describe nothing is known."""
-    return target.node.host_memory_gb * wanted.nodes if target else float("inf")
 
 
 def _raised(request: Asked, shape: Shape, given: Suggestion, wanted: Shape, short: dict[str, Risk]) -> Suggestion:

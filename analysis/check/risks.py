@@ -56,7 +56,7 @@ def risks(found: Earlier, request: Asked) -> tuple[Risk, ...]:
     if shape is None:
         return ()
     every = (
-        _too_long(latest, shape.walltime_s),
+        _too_long(latest, shape),
         _too_much_memory(latest, shape.memory_gb),
         _of(latest, [run for run in latest if _lacks_gpu_memory(run)], GPU_MEMORY),
         _failed(latest[:FAILED_LATEST_MAX]),
@@ -78,7 +78,7 @@ def _risks_of_other_sizes(found: Earlier, request: Asked) -> list[Risk]:
         in_all = _too_much_without_gpus(others, shape)
         return [] if in_all is None else [replace(in_all, is_other_size=True, is_in_all=True)]
     every = (
-        _too_long_for_fewer(others, shape),
+        _too_long(others, shape),
         _too_much_for_each_gpu(others, shape),
         # Memory that as many or more GPUs do not have, fewer do not have either.
         _of(others, [r for r in others if (r.gpus or 0) >= shape.gpus and _lacks_gpu_memory(r)], GPU_MEMORY),
@@ -87,23 +87,24 @@ def _risks_of_other_sizes(found: Earlier, request: Asked) -> list[Risk]:
     return [replace(risk, is_other_size=True) for risk in every if risk is not None]
 
 
-def _too_long_for_fewer(others: Sequence[PastRun], shape: Shape) -> Risk | None:
-    """Runs that would take longer than the limit on the requested GPUs even if they scaled without loss.
+def _too_long(runs: Sequence[PastRun], shape: Shape) -> Risk | None:
+    """Runs that took longer than the limit, or that a limit of at least as much ended.
 
-    Fewer GPUs are at best as slow in proportion; on more GPUs than needed the work takes no less.
+    Runs of other sizes count with the time on the requested GPUs even if they scaled without loss: fewer GPUs are at
+    best as slow in proportion; on more GPUs than needed the work takes no less.
     """
     if shape.walltime_s is None:
         return None
     limit_s = shape.walltime_s
-    longer = [run for run in others if run.is_completed and _best_s(run, run.elapsed_s, shape) > limit_s]
-    ended = [run for run in others if run.state == "TIMEOUT" and _best_s(run, run.walltime_s, shape) >= limit_s]
+    longer = [run for run in runs if run.is_completed and _best_s(run, run.elapsed_s, shape) > limit_s]
+    ended = [run for run in runs if run.state == "TIMEOUT" and _best_s(run, run.walltime_s, shape) >= limit_s]
     worst_s = max((_best_s(run, run.elapsed_s, shape) for run in longer), default=None)
-    return _with_time(_of(others, [*longer, *ended], "timeout", limit_s, worst_s))
+    return _with_time(_of(runs, [*longer, *ended], "timeout", limit_s, worst_s))
 
 
 def _best_s(run: PastRun, took_s: float | None, shape: Shape) -> float:
     """The least time that the work of a run takes on the requested GPUs: never less on fewer."""
-    return (took_s or 0.0) * min((run.gpus or 0) / shape.gpus, 1.0)
+    return (took_s or 0.0) * min((run.gpus or 0) / max(shape.gpus, 1), 1.0)
 
 
 def _too_much_for_each_gpu(others: Sequence[PastRun], shape: Shape) -> Risk | None:
@@ -181,16 +182,6 @@ def size_risks(found: Earlier, request: Asked) -> tuple[tuple[str, FailureSize],
         for split in failure_sizes(found.runs)
         if (size := getattr(shape, split.size)) is not None and (size > split.limit) == split.is_above
     )
-
-
-def _too_long(latest: Sequence[PastRun], limit_s: float | None) -> Risk | None:
-    """Runs that took longer than the limit, or that a limit of at least as much ended."""
-    if limit_s is None:
-        return None
-    longer = [run for run in latest if run.is_completed and (run.elapsed_s or 0.0) > limit_s]
-    ended = [run for run in latest if run.state == "TIMEOUT" and (run.walltime_s or 0.0) >= limit_s]
-    worst_s = max((run.elapsed_s or 0.0 for run in longer), default=None)
-    return _with_time(_of(latest, [*longer, *ended], "timeout", limit_s, worst_s))
 
 
 def _too_much_memory(latest: Sequence[PastRun], memory_gb: float | None) -> Risk | None:
