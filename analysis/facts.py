@@ -96,7 +96,8 @@ class JobFacts:
     def did_work(self) -> NDArray[np.bool_]:
         """Which GPUs `(G,)` worked at some time: a mostly idle run may include a few minutes of real work."""
         worked = ~self.is_idle
-        idle = np.flatnonzero(self.is_idle & ~(self._active_s < self.limits.worked_s))
+        active_s = self.measured_s * (1 - self.idle_fractions)
+        idle = np.flatnonzero(self.is_idle & ~(active_s < self.limits.worked_s))
         if idle.size and self.series.length:
             worked[idle] = self._longest_work_s(idle) >= self.limits.worked_s * self.limits.active_gpu_percent / 100
         return worked
@@ -116,11 +117,6 @@ class JobFacts:
         is_known = ~np.isnan(util)
         sums = np.sum(util, axis=1, where=is_known)
         return divide(sums, np.count_nonzero(is_known, axis=1).astype(np.float64))
-
-    @property
-    def _active_s(self) -> Floats:
-        """Seconds each GPU was not idle `(G,)`."""
-        return self.measured_s * (1 - self.idle_fractions)
 
     def _longest_work_s(self, gpus: NDArray[np.int64]) -> Floats:
         """Fully busy seconds in the longest stretch of work of these GPUs; single readings do not count."""

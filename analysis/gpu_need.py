@@ -20,8 +20,6 @@ FEWER_GPUS = frozenset(
         FindingCode.EXCLUSIVE_NODE_UNDERUSED,
     }
 )
-GPU_MEMORY_SHORT = frozenset({FindingCode.GPU_OUT_OF_MEMORY})
-"""For a run that lacked GPU memory, fewer GPUs are never suggested."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,10 @@ def gpu_need(
     Idle GPUs are counted; the number that even, low use would fit on is an estimate, which the user's own runs on other
     numbers of GPUs override. Below Efficient those decide, whatever the cause.
     """
-    if codes & GPU_MEMORY_SHORT or not facts.gpus.count or _measured_time_fraction(facts) < limits.resize_time_fraction:
+    # For a run that lacked GPU memory, fewer GPUs are never suggested.
+    if FindingCode.GPU_OUT_OF_MEMORY in codes or not facts.gpus.count:
+        return None
+    if _measured_time_fraction(facts) < limits.resize_time_fraction:
         return None
     if FindingCode.NO_GPU_USE in codes and not _unmeasured(facts):
         return GpuNeed("no_gpu_use", 1, {"gpus": facts.allocated_gpus})

@@ -81,12 +81,6 @@ def busy_cores(facts: JobFacts) -> float | None:
     return float(np.sum(busy))
 
 
-def used_cores(facts: JobFacts, limits: Limits = LIMITS) -> int | None:
-    """Cores that the work needs: those that were busy and a fifth more; None unless every node was measured."""
-    busy = busy_cores(facts)
-    return None if busy is None else cores_for(busy, limits)
-
-
 def cores_for(busy: float, limits: Limits = LIMITS) -> int:
     """Cores for work that keeps so many busy: a fifth more.
 
@@ -129,10 +123,10 @@ def memory_is_default(facts: JobFacts) -> bool:
 
 def _cores(facts: JobFacts, limits: Limits) -> int | None:
     """The cores that come with the GPUs, or 20 % more than were busy; None where not less than was allocated."""
-    used = used_cores(facts, limits)
-    if used is None or facts.partition is None or facts.record.cpus_allocated is None:
+    busy = busy_cores(facts)
+    if busy is None or facts.partition is None or facts.record.cpus_allocated is None:
         return None
-    wanted = max(facts.allocated_gpus * facts.partition.node.cores_per_gpu, used)
+    wanted = max(facts.allocated_gpus * facts.partition.node.cores_per_gpu, cores_for(busy, limits))
     return wanted if wanted < facts.held.cores else None
 
 

@@ -161,17 +161,12 @@ def load_imbalance(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:
 
 def _uneven_loads(facts: JobFacts, is_working: NDArray[np.bool_], limits: Limits) -> Finding:
     percent = facts.gpus.avg_util[is_working]
-    lowest, highest, mean = float(np.min(percent)), float(np.max(percent)), float(np.mean(percent))
     return Finding(
         FindingCode.LOAD_IMBALANCE,
-        confidence(facts.coverage_fraction, margin_above(highest - lowest, limits.uneven_points, 100.0)),
+        confidence(facts.coverage_fraction, margin_above(float(np.ptp(percent)), limits.uneven_points, 100.0)),
         {
-            "active_gpus": int(percent.size),
-            "lowest_util_percent": lowest,
-            "highest_util_percent": highest,
-            "mean_util_percent": mean,
-            "variation": variation(percent),
-            "gpu_list": gpu_list(facts, is_working & (facts.gpus.avg_util < mean)),
+            **_loads(percent),
+            "gpu_list": gpu_list(facts, is_working & (facts.gpus.avg_util < np.mean(percent))),
             "pattern": "uneven",
         },
     )
@@ -187,17 +182,24 @@ def _stopped_early(facts: JobFacts, turns: GpuTurns, limits: Limits) -> Finding 
         FindingCode.LOAD_IMBALANCE,
         confidence(facts.coverage_fraction, float(np.max(early_s)) / max(facts.elapsed_s, 1.0)),
         {
-            "active_gpus": int(percent.size),
-            "lowest_util_percent": float(np.min(percent)),
-            "highest_util_percent": float(np.max(percent)),
-            "mean_util_percent": float(np.mean(percent)),
-            "variation": variation(percent),
+            **_loads(percent),
             "early_gpus": int(np.sum(is_early)),
             "early_s": float(np.max(early_s)),
             "gpu_list": gpu_list(facts, is_early),
             "pattern": "stopped_early",
         },
     )
+
+
+def _loads(percent: Floats) -> dict[str, float | int | str]:
+    """The use of the GPUs that worked, as evidence."""
+    return {
+        "active_gpus": int(percent.size),
+        "lowest_util_percent": float(np.min(percent)),
+        "highest_util_percent": float(np.max(percent)),
+        "mean_util_percent": float(np.mean(percent)),
+        "variation": variation(percent),
+    }
 
 
 def overscaling(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:

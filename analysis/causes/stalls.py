@@ -40,9 +40,13 @@ class Waits:
 def waits_of(facts: JobFacts) -> Waits:
     """The waiting of all nodes, as their mean."""
     hosts = facts.hosts
-    pressure_s = _mean(hosts.pressure_io_s)
-    pressure = min(pressure_s / facts.elapsed_s, 1.0) if pressure_s is not None and facts.elapsed_s > 0 else None
-    return Waits(_mean(hosts.iowait_fraction), pressure, _mean(hosts.idle_fraction))
+    return Waits(_mean(hosts.iowait_fraction), share_of_run(hosts.pressure_io_s, facts), _mean(hosts.idle_fraction))
+
+
+def share_of_run(seconds: Floats, facts: JobFacts) -> float | None:
+    """The mean of the nodes `(N,)` as a share of the run time, at most 1."""
+    mean_s = _mean(seconds)
+    return None if mean_s is None or facts.elapsed_s <= 0 else min(mean_s / facts.elapsed_s, 1.0)
 
 
 def io_or_sync_stall(facts: JobFacts, limits: Limits = LIMITS) -> Finding | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analysis.causes.stalls import waits_of
+from analysis.causes.stalls import share_of_run, waits_of
 from analysis.facts import JobFacts
 from analysis.scaling import Scaling
 from metrics.series import Floats
@@ -34,7 +34,7 @@ def performance_metrics(row: PerformanceRow, facts: JobFacts | None) -> Performa
         host=HostMetrics.of(
             row,
             cpu_utilization=None if facts is None else facts.busy_host_fraction,
-            pressure_cpu_fraction=None if facts is None else _share_of_run(facts.hosts.pressure_cpu_s, facts),
+            pressure_cpu_fraction=None if facts is None else share_of_run(facts.hosts.pressure_cpu_s, facts),
         ),
         io=_io(row, facts),
         energy=_energy(row, facts),
@@ -115,12 +115,6 @@ def _throttled(facts: JobFacts) -> float | None:
     if not np.any(is_known):
         return None
     return min(float(np.sum(facts.gpus.throttled_s[is_known]) / np.sum(facts.measured_s[is_known])), 1.0)
-
-
-def _share_of_run(seconds: Floats, facts: JobFacts) -> float | None:
-    """The mean of the nodes `(N,)` as a share of the run time, at most 1."""
-    mean_s = _known(np.mean, seconds)
-    return None if mean_s is None or facts.elapsed_s <= 0 else min(mean_s / facts.elapsed_s, 1.0)
 
 
 def _known(figure: Callable[[Floats], np.floating], values: Floats) -> float | None:
