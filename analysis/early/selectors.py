@@ -69,12 +69,9 @@ def _is_before(state: RunningState, started_at: datetime) -> bool:
 
 
 def _last_attempts(states: dict[tuple[str, int, int], RunningState]) -> Iterator[tuple[int, int, RunningState]]:
-    last: dict[int, int] = {}
-    for _, job_id, attempt in states:
-        last[job_id] = max(attempt, last.get(job_id, attempt))
-    for (_, job_id, attempt), state in sorted(states.items()):
-        if last[job_id] == attempt:
-            yield job_id, attempt, state
+    # In the order of the attempts, a later one takes the place of an earlier one.
+    last = {job_id: (job_id, attempt, state) for (_, job_id, attempt), state in sorted(states.items())}
+    yield from last.values()
 
 
 def due_runs() -> Iterator[list[int]]:

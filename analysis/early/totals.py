@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from analysis.early.thresholds import EarlyLimits
-from analysis.progress.counter import Counter, counter_of, step_counter
+from analysis.progress.counter import Counter, counter_by_values, step_counter
 from analysis.progress.logged import JobClock, LoggedRun, within_job
-from analysis.progress.names import EPOCH_NAMES, STEP_NAMES, Unit, counted_unit, is_of_evaluation, words_of
-from jobs.experiments.points import Floats, Series
+from analysis.progress.names import EPOCH_NAMES, STEP_NAMES, Unit, is_of_evaluation, words_of
+from jobs.experiments.points import Floats
 
 TOTAL_WORDS = frozenset({"max", "total", "num", "n", "train", "training", "trainer", "nb", "number", "of", "args"})
 """Words beside steps or epochs in the name of a total."""
@@ -44,7 +42,7 @@ def progress_of(run: LoggedRun, clock: JobClock, limits: EarlyLimits) -> Progres
     series = within_job(run, clock)
     for unit, counter in (
         (Unit.STEPS, step_counter(series)),
-        (Unit.EPOCHS, _epoch_counter(series)),
+        (Unit.EPOCHS, counter_by_values(series, Unit.EPOCHS)),
     ):
         totals = set(_totals(run.params, unit))
         if counter is None or counter.unit is not unit or len(totals) != 1:
@@ -59,15 +57,6 @@ def _progress(counter: Counter, clock: JobClock, total: float) -> Progress:
     at_s = (counter.times_ms - clock.start_ms) / 1000
     slack = 1.0 if counter.unit is Unit.EPOCHS else 0.0
     return Progress(counter.unit, at_s, counter.counts, total, slack)
-
-
-def _epoch_counter(series: Mapping[str, Series]) -> Counter | None:
-    for name, one in sorted(series.items()):
-        if counted_unit(name) is Unit.EPOCHS and len(one.points) > 1:
-            counter = counter_of(name, Unit.EPOCHS, one.points, one.points.values)
-            if len(counter) > 1 and float(np.ptp(counter.counts)) > 0:
-                return counter
-    return None
 
 
 def _totals(params: Mapping[str, str], unit: Unit) -> Iterator[float]:

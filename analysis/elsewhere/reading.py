@@ -7,8 +7,9 @@ file, and the names end with this call.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import BinaryIO, TypeVar
 
 import msgspec
@@ -90,7 +91,7 @@ def read(file: BinaryIO, secret: bytes, program_of: ProgramOf) -> Imported:
     if first is None:
         raise FileFormatError("The file is empty.")
     head = _head(first[1])
-    imported = _institutional(head, lines) if head else _learning(_with(first, lines), secret, program_of)
+    imported = _institutional(head, lines) if head else _learning(chain([first], lines), secret, program_of)
     if head is None and _is_unusable(imported):
         whole = _whole(file)
         imported = _learning(whole, secret, program_of) if whole else imported
@@ -122,13 +123,6 @@ def _check_whole(head: Head, imported: Imported) -> None:
             f"{imported.rejected_count} of {head.rows} rows cannot be used: the file is damaged. Nothing was stored.",
             imported.rejected,
         )
-
-
-def _with(
-    first: tuple[int, bytes | None], rest: Iterable[tuple[int, bytes | None]]
-) -> Iterator[tuple[int, bytes | None]]:
-    yield first
-    yield from rest
 
 
 def _whole(file: BinaryIO) -> list[tuple[int, bytes | None]]:

@@ -41,16 +41,16 @@ def step_counter(series: Mapping[str, Series]) -> Counter | None:
     A metric whose values count steps (`global_step`) first, because others may log by a timer; then the steps of the
     metric of training with most points, then of any metric that no timer logs; last, values that count epochs.
     """
-    named = _by_values(series, Unit.STEPS)
+    named = counter_by_values(series, Unit.STEPS)
     if named is not None:
         return named
     found = [
         (is_of_training(name), not is_of_evaluation(name), one.digest.count, name)
         for name, one in series.items()
-        if not is_by_timer(name) and _step_range(one.points) > 0 and not _is_once_a_run(name, one)
+        if not is_by_timer(name) and len(one.points) and np.ptp(one.points.steps) > 0 and not _is_once_a_run(name, one)
     ]
     if not found:
-        return _by_values(series, Unit.EPOCHS)
+        return counter_by_values(series, Unit.EPOCHS)
     name = max(found)[-1]
     points = series[name].points
     unit = Unit.EPOCHS if _steps_are_epochs(series, points) else Unit.STEPS
@@ -66,7 +66,7 @@ def counter_of(name: str, unit: Unit, points: Points, counts: Floats) -> Counter
     return Counter(name, unit, times_ms[is_last], counts[is_last])
 
 
-def _by_values(series: Mapping[str, Series], unit: Unit) -> Counter | None:
+def counter_by_values(series: Mapping[str, Series], unit: Unit) -> Counter | None:
     """The counter whose name states that its values count; only where they do rise."""
     for name, one in sorted(series.items()):
         if counted_unit(name) is unit and one.digest.least_value is not None and len(one.points) > 1:
@@ -84,10 +84,6 @@ def _steps_are_epochs(series: Mapping[str, Series], points: Points) -> bool:
             is_same = np.abs(values - one.points.steps) <= 1
             return bool(np.all(is_same)) and int(points.steps[-1]) <= int(one.points.steps[-1]) + 1
     return False
-
-
-def _step_range(points: Points) -> int:
-    return int(np.max(points.steps) - np.min(points.steps)) if len(points) else 0
 
 
 def _is_once_a_run(name: str, one: Series) -> bool:
