@@ -239,6 +239,16 @@ def speed_kept(typical_s: Mapping[int, float]) -> dict[int, float]:
     return {count: fewest * typical_s[fewest] / (count * time_s) for count, time_s in typical_s.items()}
 
 
+def known_sum(values: Iterable[float | None]) -> float | None:
+    """The sum of the known ones; None where none is.
+
+    >>> known_sum([1.0, None, 4.0]), known_sum([None])
+    (5.0, None)
+    """
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
 def known_median(values: Iterable[float | None]) -> float | None:
     """The median of the known ones; None where none is.
 

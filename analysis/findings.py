@@ -53,6 +53,8 @@ COUNTED = frozenset(
 )
 """What was counted or reported by Slurm is a fact: people read it without a percentage."""
 
+MEMORY_CODES = (FindingCode.HOST_OUT_OF_MEMORY.value, FindingCode.GPU_OUT_OF_MEMORY.value)
+
 STOPPED = "flat_s"
 """Evidence of a step counter that stood still: what is inferred without it is counted with it."""
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from analysis.comparable import known_sum
 from analysis.findings import Finding, FindingCode
 from analysis.ranking import expected_gain
 
@@ -59,13 +60,8 @@ def costly_causes(first_causes: Iterable[FirstCause]) -> list[CostlyCause]:
             sum(lost for lost, _ in runs),
             runs[0][1].pk,
             runs[0][1].ended_at,
-            _unused(first for _, first in runs),
+            known_sum(first.wasted_gpu_hours for _, first in runs),
         )
         for (work, code), runs in together.items()
     ]
     return sorted(found, key=lambda cause: (-cause.lost_gpu_hours, cause.code, cause.work))
-
-
-def _unused(runs: Iterable[FirstCause]) -> float | None:
-    measured = [run.wasted_gpu_hours for run in runs if run.wasted_gpu_hours is not None]
-    return sum(measured) if measured else None

@@ -18,6 +18,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from analysis.comparable import SAME_WORK_MAX, known_median
+from analysis.findings import MEMORY_CODES
 from jobs.sbatch import Shape
 
 REACHED_FRACTION = 0.9
@@ -38,7 +39,6 @@ OF_KIND = {
 """What each kind of advice changes; the first one that a piece of it changes is what it is about."""
 
 OUT_OF_MEMORY, TIMEOUT = "OUT_OF_MEMORY", "TIMEOUT"
-MEMORY_CODES = frozenset({"host_out_of_memory", "gpu_out_of_memory"})
 HARMS = {"gpus": "memory time", "host_memory": "memory", "cores": "memory time", "walltime": "time"}
 """Which failures of a run that followed can come from each kind of advice."""
 
@@ -86,7 +86,7 @@ class AdvisedRun:
     def failed_for(self) -> frozenset[str]:
         """Which of "memory" and "time" ended it."""
         found = set(self.codes.split())
-        memory = self.state == OUT_OF_MEMORY or found & MEMORY_CODES
+        memory = self.state == OUT_OF_MEMORY or found.intersection(MEMORY_CODES)
         return frozenset(name for name, holds in (("memory", memory), ("time", self.state == TIMEOUT)) if holds)
 
     @property

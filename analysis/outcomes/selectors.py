@@ -10,6 +10,7 @@ import msgspec
 from django.db.models import Count, Exists, F, Min, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
+from analysis.comparable import known_sum
 from analysis.history.periods import Period
 from analysis.history.run_sums import DAY, first_and_last
 from analysis.models import RecommendationRow
@@ -247,7 +248,7 @@ def sums_by_kind(parts: Iterable[Q], period: Period) -> list[KindSums]:
         rows = AdviceDay.objects.filter(part, day__range=first_and_last(period)).values_list("kind").order_by()
         for kind, *sums in rows.annotate(*(Sum(name) for name in OF_DAYS)):
             before = found.get(kind)
-            found[kind] = sums if before is None else [_added(*pair) for pair in zip(before, sums, strict=True)]
+            found[kind] = sums if before is None else [known_sum(pair) for pair in zip(before, sums, strict=True)]
     return sorted((KindSums(kind, *sums) for kind, sums in found.items()), key=lambda row: (-row.given, row.kind))
 
 
@@ -265,11 +266,6 @@ def days_of_advice(user_pk: int, days: Sequence[date]) -> list[AdviceDay]:
         )
         for project, day, kind, *values in sums
     ]
-
-
-def _added(one: float | None, other: float | None) -> float | None:
-    """The sum of what is known."""
-    return one if other is None else other if one is None else one + other
 
 
 def outcomes_of_work(user_pk: int, work_key: str, since: datetime) -> QuerySet[AdviceOutcome]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.findings import MEMORY_CODES
 from analysis.works.runs import PastRun
 
 FAILED_MIN, SIDE_MIN = 3, 3
@@ -23,13 +24,7 @@ Floats = NDArray[np.float64]
 
 SIZES = ("gpus", "nodes", "ntasks", "memory_gb", "walltime_s")
 FAILURES: tuple[tuple[str, Callable[[PastRun], bool]], ...] = (
-    (
-        "memory",
-        lambda run: (
-            run.state == "OUT_OF_MEMORY"
-            or bool({"gpu_out_of_memory", "host_out_of_memory"} & set(run.finding_codes.split()))
-        ),
-    ),
+    ("memory", lambda run: run.state == "OUT_OF_MEMORY" or bool(set(MEMORY_CODES) & set(run.finding_codes.split()))),
     ("time", lambda run: run.state == "TIMEOUT"),
     ("failed", lambda run: run.state == "FAILED" and "out_of_memory" not in run.finding_codes),
 )

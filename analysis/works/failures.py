@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
+from analysis.comparable import known_median, known_sum
+from analysis.findings import MEMORY_CODES
 from analysis.works.runs import CANCELLED, PastRun
 
 SHARED_BY_COMPLETED_MAX = 0.5
@@ -79,10 +80,12 @@ def _most(counts: Counter[str]) -> list[str]:
 
 
 def _state(state: str, runs: Sequence[PastRun], ended: int) -> FailedState:
-    times_s = [run.elapsed_s for run in runs if run.elapsed_s is not None]
-    hours = [run.gpu_hours for run in runs if run.gpu_hours is not None]
     return FailedState(
-        state, len(runs), len(runs) / ended, median(times_s) if times_s else None, sum(hours) if hours else None
+        state,
+        len(runs),
+        len(runs) / ended,
+        known_median(run.elapsed_s for run in runs),
+        known_sum(run.gpu_hours for run in runs),
     )
 
 
@@ -103,8 +106,6 @@ def _shared(failed: Sequence[PastRun], completed: Sequence[PastRun]) -> tuple[Sh
 
 REPEATED_MIN, LATEST_MAX = 3, 5
 """A work fails the same way where three of its last five runs did."""
-
-MEMORY_CODES = ("host_out_of_memory", "gpu_out_of_memory")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from analysis.comparable import known_sum
 from analysis.efficiency import EfficiencyClass
 from analysis.findings import FindingCode
 from reports.ending import COMPLETED, SHORT_JOB, is_crash, label
@@ -193,10 +194,9 @@ def _amount(entries: Sequence[Entry]) -> str:
 
 def _unused(entries: Sequence[Entry]) -> str:
     """`, 139 GPU-hours unused` in all; empty where none of it is known."""
-    known = [item.unused_gpu_hours for item in entries if item.unused_gpu_hours is not None]
-    if not known:
+    total = known_sum(item.unused_gpu_hours for item in entries)
+    if total is None:
         return ""
-    total = sum(known)
     return f", {f'{total:,.0f}' if total >= WHOLE_HOURS_MIN else hours(total)} GPU-hours unused"
 
 
@@ -225,7 +225,8 @@ def entry(group: Sequence[Told]) -> Entry:
     telling = [item for item in group if item.is_telling] or list(group)
     shown = group[-1] if is_series(group) else min(telling, key=_lowest_first)
     is_beside = not any(item.is_telling for item in group)
-    unused, saved = _unused_gpu_hours(telling), _saved_gpu_hours(telling)
+    unused = known_sum(item.report.efficiency.wasted_gpu_hours for item in telling)
+    saved = _saved_gpu_hours(telling)
     return Entry(
         title=_capital(title(group)),
         jobs=len(group),
@@ -248,13 +249,6 @@ def entry(group: Sequence[Told]) -> Entry:
 
 def _is_efficient(told: Told) -> bool:
     return told.report.efficiency.efficiency_class == EfficiencyClass.EFFICIENT.value
-
-
-def _unused_gpu_hours(group: Sequence[Told]) -> float | None:
-    """The estimates of all these runs together; None where none of them has one."""
-    known = [item.report.efficiency.wasted_gpu_hours for item in group]
-    counts = [value for value in known if value is not None]
-    return sum(counts) if counts else None
 
 
 def _saved_gpu_hours(group: Sequence[Told]) -> float | None:
