@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from jobs.shown_text.joiners import shortened
 from metrics.payloads import without_other_jobs
+from wire.numbers import counted
 
 KINDS_MAX = 10
 """The most different errors that a report lists, for people to read."""
@@ -84,7 +85,7 @@ def node_errors(said: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     rest = kinds[KINDS_MAX:]
     if rest:
         count = len(set[str]().union(*(seen[kind].nodes for kind in rest)))
-        lines.append(f"On {_nodes(count)}: {len(rest):,} more errors of the collector")
+        lines.append(f"On {counted(count, 'node')}: {len(rest):,} more errors of the collector")
     return tuple(lines)
 
 
@@ -108,8 +109,4 @@ def _range(numbers: list[float]) -> str:
 
 
 def _where(nodes: set[str]) -> str:
-    return next(iter(nodes)) if len(nodes) == 1 else _nodes(len(nodes))
-
-
-def _nodes(count: int) -> str:
-    return "1 node" if count == 1 else f"{count:,} nodes"
+    return next(iter(nodes)) if len(nodes) == 1 else counted(len(nodes), "node")

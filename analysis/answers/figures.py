@@ -11,14 +11,13 @@ No total over findings exists from which the shown ones could be subtracted, and
 named: its first answer changes nothing.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
 
-from analysis.site.suppression import POOLED_PEOPLE, reason_of
+from analysis.site.suppression import POOLED_PEOPLE, nice_step, reason_of
 
 WIDTHS_MIN = 2
 """A finding has at least this many widths of a range in answers, or a range would be most of them."""
@@ -77,6 +76,4 @@ def width_of(most: int) -> int:
     >>> width_of(1), width_of(2), width_of(4), width_of(5), width_of(24)
     (5, 10, 10, 20, 50)
     """
-    least = POOLED_PEOPLE * most + 2
-    power = int(10 ** int(math.log10(least)))
-    return max(next(digit * power for digit in (1, 2, 5, 10) if digit * power >= least), 5)
+    return max(round(nice_step(POOLED_PEOPLE * most + 2)), 5)

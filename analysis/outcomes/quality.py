@@ -124,7 +124,7 @@ def _is_group(parts: Sequence[tuple[int, float]], *, may_be_empty: bool = False)
     """Whether the sum of these parts hides every person in it."""
     if not parts:
         return may_be_empty
-    return is_anonymous([part for part in _by_person(parts).tolist() if part > 0] or [0.0])
+    return is_anonymous([part for part in _by_person(parts).tolist() if part > 0])
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ A person counts once: a figure is the median over people of the median of each o
 works decides it. Changes are in whole percent, shares in steps of five, hours with two digits.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
@@ -112,9 +112,7 @@ def is_group(rows: Sequence[OfWork], *, may_be_empty: bool = False) -> bool:
     """
     if not rows:
         return may_be_empty
-    by_person: dict[int, int] = defaultdict(int)
-    for row in rows:
-        by_person[row.user] += 1
+    by_person = Counter(row.user for row in rows)
     return is_anonymous(list(by_person.values())) and len({row.project for row in rows}) >= PROJECTS_MIN
 
 

@@ -6,7 +6,7 @@ people on. Of one work only the latest 10 count, so that no work decides alone.
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -133,10 +133,7 @@ def counted(latest_first: Iterable[Checked]) -> list[Checked]:
 
 def is_of_many(checked: Iterable[Checked]) -> bool:
     """Whether figures of these hide every person in them (`analysis.feedback.is_anonymous`)."""
-    people: dict[int, float] = defaultdict(float)
-    for each in checked:
-        people[each.user] += 1
-    return is_anonymous(list(people.values()) or [0.0])
+    return is_anonymous(list(Counter(each.user for each in checked).values()))
 
 
 class MethodFigures(msgspec.Struct):
