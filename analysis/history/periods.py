@@ -1,7 +1,7 @@
 """The periods of the history: months, and the last days, in steps of days or weeks."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 DAYS_OFFERED = (7, 30, 90, 365)
 DAILY_UP_TO_DAYS = 30
@@ -49,6 +49,16 @@ def last_days(now: datetime, days: int) -> Period:
     """
     start = midnight(now) - timedelta(days=days - 1)
     return Period(start, now, "day" if days <= DAILY_UP_TO_DAYS else "week")
+
+
+def months_later(first: date, count: int) -> date:
+    """The first day of the month that is so many months after that of another one; negative: before it.
+
+    >>> months_later(date(2026, 3, 1), -4), months_later(date(2026, 11, 1), 2)
+    (datetime.date(2025, 11, 1), datetime.date(2027, 1, 1))
+    """
+    years, month = divmod(first.month - 1 + count, 12)
+    return date(first.year + years, month + 1, 1)
 
 
 def month(now: datetime) -> Period:

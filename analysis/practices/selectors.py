@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from analysis.anonymous.bands import ProgramOf
+from analysis.history.periods import months_later
 from analysis.months.selectors import MONTHS, latest_figures, latest_months, month_ends, next_month
 from analysis.outcomes.following import Status
 from analysis.outcomes.models import AdviceOutcome
@@ -167,16 +168,7 @@ def first_day_of(kind: str, month: date) -> date:
     for row in latest_months("practices", before=month)[: MONTHS - 1]:
         if any(each["kind"] == kind for each in row.figures["practices"]):
             return next_month(row.first_day)
-    return _months_before(month, MONTHS - 1)
-
-
-def _months_before(month: date, count: int) -> date:
-    """
-    >>> _months_before(date(2026, 3, 1), 4)
-    datetime.date(2025, 11, 1)
-    """
-    months = month.year * 12 + month.month - 1 - count
-    return date(months // 12, months % 12 + 1, 1)
+    return months_later(month, 1 - MONTHS)
 
 
 @dataclass(frozen=True)

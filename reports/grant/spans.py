@@ -4,7 +4,7 @@ from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 
-from analysis.history.periods import DAILY_UP_TO_DAYS, Period
+from analysis.history.periods import DAILY_UP_TO_DAYS, Period, months_later
 from jobs.records import YEARS
 
 DAY = timedelta(days=1)
@@ -79,13 +79,8 @@ def months(first: date, count: int) -> Span:
     >>> months(date(2026, 1, 1), 3).text, months(date(2026, 1, 1), -1).text
     ('1 January 2026 – 31 March 2026', '1 December 2025 – 31 December 2025')
     """
-    other = _moved(first, count)
+    other = months_later(first, count)
     return Span(first, other - DAY) if count > 0 else Span(other, first - DAY)
-
-
-def _moved(first: date, count: int) -> date:
-    years, month = divmod(first.month - 1 + count, MONTHS_A_YEAR)
-    return date(first.year + years, month + 1, 1)
 
 
 def before(span: Span, today: date) -> Span:
