@@ -90,19 +90,17 @@ def backtest(partitions: Mapping[str, Starts], since_s: float = float("-inf")) -
     for one in tested.values():
         days = np.floor(one.submitted_s / DAY_S)
         for day in np.unique(days):
-            band = band_at(one, pooled, float(day * DAY_S))
+            at_s = float(day * DAY_S)
+            # Where its own errors are too few, those of its whole cluster count.
+            band = _band(one, at_s) or _band(pooled, at_s)
             if band is not None:
                 of_day = (days == day) & ~np.isnan(one.typical_s[0])
                 one.low_s[0, of_day], one.high_s[0, of_day] = ends(one.typical_s[0, of_day], band)
     return tested
 
 
-def band_at(one: Backtested, pooled: Backtested, at_s: float) -> Band | None:
-    """The range of a partition from the errors known at a time, or of its whole cluster where there are too few."""
-    return _band(one, at_s) or _band(pooled, at_s)
-
-
 def _band(one: Backtested, at_s: float) -> Band | None:
+    """The range from the errors known at a time; None where there are too few."""
     is_recent = (one.known_s <= at_s) & (one.started_s > at_s - ERRORS_S)
     return band_of(one.ratios[is_recent], one.submission[is_recent])
 

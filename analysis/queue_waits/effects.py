@@ -5,7 +5,7 @@ that excludes "no sooner". People differ in their priority, so whole people are 
 single jobs.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,13 +68,11 @@ class _Compared:
 
 def smaller_effect(starts: Starts, asked: Asked, smaller: Smaller) -> Effect | None:
     """By how much a smaller request started sooner in this partition, of the starts known when it is asked."""
-    other = Asked(
+    other = replace(
+        asked,
         gpus=asked.gpus if smaller.gpus is None else smaller.gpus,
         nodes=asked.nodes if smaller.nodes is None else smaller.nodes,
         limit_s=asked.limit_s if smaller.limit_s is None else smaller.limit_s,
-        project=None,
-        user=None,
-        at_s=asked.at_s,
     )
     compared = _compared(starts, asked, other)
     if compared is None:
