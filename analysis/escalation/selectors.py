@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +10,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
 from analysis.efficiency import LOW, MEASURED
 from analysis.escalation.models import Flag
-from analysis.escalation.rules import DEFAULTS, Evidence, FlagLimits
+from analysis.escalation.rules import DEFAULTS, FlagLimits
 from analysis.history.periods import Period, last_days
 from analysis.history.run_sums import DAY, JudgedRun, RunSums, add_run, add_sums, first_and_last
 from analysis.models import JobEfficiency
@@ -165,31 +164,10 @@ def runs_to_share(flag: Flag, now: datetime, limit: int) -> list[JobEfficiency]:
     return list(left.order_by("-wasted_gpu_hours", "-pk")[:limit])
 
 
-@dataclass(frozen=True)
-class RaisedFlag:
-    """One open flag that staff see, as an export states it; `evidence` is of its last check.
-
-    `user` and `project` are names, empty where the flag has none; `user_pk` and `project_pk` are None then.
-    """
-
-    kind: str
-    user_pk: int | None
-    project_pk: int | None
-    user: str
-    project: str
-    work_key: str
-    raised_at: datetime
-    evidence: Evidence
-
-
-def raised_flags(moment: datetime) -> Iterator[RaisedFlag]:
+def raised_flags(moment: datetime) -> Iterator[Flag]:
     """Every flag that was open and visible to staff at a moment, in the order they were raised, read in chunks."""
     rows = Flag.objects.filter(open_to_staff(moment)).select_related("user", "project").order_by("raised_at", "pk")
-    for flag in rows.iterator(chunk_size=CHUNK_ROWS):
-        user = flag.user.username if flag.user else ""
-        project = flag.project.name if flag.project else ""
-        keys = flag.user_id, flag.project_id
-        yield RaisedFlag(flag.kind, *keys, user, project, flag.work_key, flag.raised_at, flag.at_last)
+    return rows.iterator(chunk_size=CHUNK_ROWS)
 
 
 def flagged_at(kind: Flag.Kind, moment: datetime) -> set[int]:

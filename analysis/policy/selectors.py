@@ -14,7 +14,7 @@ from django.db.models import Count, QuerySet, Sum
 
 from analysis.escalation.models import Flag
 from analysis.escalation.rules import first_day
-from analysis.escalation.selectors import RaisedFlag, flag_limits, flagged_at, raised_flags
+from analysis.escalation.selectors import flag_limits, flagged_at, raised_flags
 from analysis.models import ClosedMonth
 from analysis.months.selectors import month_ends, next_month
 from analysis.outcomes.models import AdviceOutcome
@@ -128,31 +128,33 @@ def flag_list(now: datetime) -> FlagList:
 def _users(today: date) -> Iterator[FlagLine]:
     begun_at = start_of(monday_of(today))
     for flag in raised_flags(begun_at):
-        if flag.kind == Flag.Kind.USER and flag.user_pk:
-            yield _line_of_user(flag, flag.user_pk, today.replace(day=1))
+        if flag.kind == Flag.Kind.USER and flag.user_id:
+            yield _line_of_user(flag, flag.user_id, today.replace(day=1))
 
 
-def _lines_of_projects(flags: Collection[RaisedFlag], month: date) -> Iterator[FlagLine]:
-    windows = {(flag.evidence.first_day, flag.evidence.last_day) for flag in flags}
-    safe = {window: are_of_enough_people(*window) for window in windows}
-    for flag in sorted(flags, key=lambda flag: flag.project):
+def _lines_of_projects(flags: Collection[Flag], month: date) -> Iterator[FlagLine]:
+    windows = {flag.pk: (flag.at_last.first_day, flag.at_last.last_day) for flag in flags}
+    safe = {window: are_of_enough_people(*window) for window in set(windows.values())}
+    for flag in sorted(flags, key=lambda flag: str(flag.project)):
         # Its runs may not be in the sums yet; until then nothing is known of its people.
-        if safe[flag.evidence.first_day, flag.evidence.last_day].get(flag.project_pk or 0, False):
-            yield FlagLine(period=f"{month:%Y-%m}", kind=PROJECT, key=flag.project, raised_on=f"{_raised_on(flag)}")
+        if safe[windows[flag.pk]].get(flag.project_id or 0, False):
+            yield FlagLine(
+                period=f"{month:%Y-%m}", kind=PROJECT, key=str(flag.project), raised_on=f"{_raised_on(flag)}"
+            )
 
 
-def _line_of_user(flag: RaisedFlag, user: int, month: date) -> FlagLine:
+def _line_of_user(flag: Flag, user: int, month: date) -> FlagLine:
     period = f"{month:%Y-%m}"
     return FlagLine(
         period=period,
         kind=USER,
         key=user_key(settings.POLICY_KEY_SECRET.encode(), period, user),
-        name=flag.user if settings.POLICY_NAMES else None,
+        name=str(flag.user) if settings.POLICY_NAMES else None,
         raised_on=f"{max(monday_of(_raised_on(flag)), month)}",
     )
 
 
-def _raised_on(flag: RaisedFlag) -> date:
+def _raised_on(flag: Flag) -> date:
     return flag.raised_at.astimezone(site_zone()).date()
 
 

@@ -20,6 +20,6 @@ class Command(BaseCommand):
         now = timezone.now()
         self.stdout.write(f"{counted(escalate(now), 'flag')} raised or cleared")
         for flag in raised_flags(now) if options["list"] else ():
-            about = " ".join(part for part in (flag.user, flag.project, flag.work_key) if part)
-            unused = hours(flag.evidence.counted.unused_gpu_hours)
+            about = " ".join(str(part) for part in (flag.user, flag.project, flag.work_key) if part)
+            unused = hours(flag.at_last.counted.unused_gpu_hours)
             self.stdout.write(f"{flag.raised_at:%Y-%m-%d}  {flag.kind:<7}  {unused:>10} GPU-hours unused  {about}")

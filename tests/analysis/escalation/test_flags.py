@@ -197,16 +197,16 @@ def test_exports_get_open_flags_that_staff_see(five) -> None:
     assert list(raised_flags(NOW)) == []
     later = NOW + 7 * DAY
     rows = {row.kind: row for row in raised_flags(later)}
-    assert {(row.kind, row.user, row.project) for row in rows.values()} == {
-        ("user", "alice", ""),
-        ("project", "", PROJECT),
+    assert {(row.kind, str(row.user), str(row.project)) for row in rows.values()} == {
+        ("user", "alice", "None"),
+        ("project", "None", PROJECT),
         ("work", "alice", PROJECT),
     }
     assert rows["work"].work_key == Job.objects.first().work_key
-    assert rows["user"].evidence.counted.unused_gpu_hours == 64.0
+    assert rows["user"].at_last.counted.unused_gpu_hours == 64.0
     alice, project = User.objects.get(username="alice").pk, Project.objects.get().pk
-    assert (rows["user"].user_pk, rows["user"].project_pk) == (alice, None)
-    assert (rows["project"].user_pk, rows["project"].project_pk) == (None, project)
+    assert (rows["user"].user_id, rows["user"].project_id) == (alice, None)
+    assert (rows["project"].user_id, rows["project"].project_id) == (None, project)
 
 
 def test_who_had_a_flag_that_staff_saw_at_a_moment(five) -> None:
