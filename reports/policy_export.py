@@ -6,16 +6,12 @@ from typing import Any
 import msgspec
 
 from analysis.anonymous.lines import DIALECT
-from analysis.policy.figures import SCHEMA, PolicyExport, PolicyLine, Shares
+from analysis.policy.figures import SCHEMA, SHARES, PolicyExport, PolicyLine, Shares
 from analysis.policy.raised import FLAGS_SCHEMA, FlagList
 from reports.performance.tables import batches
 
 LINES_TOGETHER = 500
-NESTED = {
-    name: tuple(Shares.__struct_fields__)
-    for name in PolicyLine.__struct_fields__
-    if name in ("classes_by_gpu_hours", "classes_by_jobs")
-}
+NESTED = dict.fromkeys(SHARES, tuple(Shares.__struct_fields__))
 COLUMNS = (
     "schema",
     *(
