@@ -53,15 +53,6 @@ def inside(where: Place, program: str) -> str:
     return f"srun --overlap --jobid={where.job_id} --nodes=1 --ntasks=1{on} --pty {program}"
 
 
-def python_stacks(where: Place) -> str:
-    """What each Python process of the user does on the node.
-
-    >>> python_stacks(Place(7)).partition("--pty ")[2]
-    'bash -c \\'for pid in $(pgrep -u "$USER" python); do py-spy dump --pid "$pid"; done\\''
-    """
-    return inside(where, f"bash -c '{OWN_PYTHONS}'")
-
-
 def processes(where: Place, sort: str) -> str:
     """The user's processes on the node, those with the most memory (`rss`) or cpu time (`pcpu`) first.
 
@@ -69,33 +60,6 @@ def processes(where: Place, sort: str) -> str:
     'bash -c \\'ps -u "$USER" -o pid,pcpu,rss,comm --sort=-rss | head -n 20\\''
     """
     return inside(where, f"bash -c 'ps -u \"$USER\" -o pid,pcpu,rss,comm --sort=-{sort} | head -n 20'")
-
-
-def output_file(where: Place) -> str:
-    """Where the output file of the job is.
-
-    >>> output_file(Place(7))
-    'scontrol show job 7 | grep StdOut'
-    """
-    return f"scontrol show job {where.job_id} | grep StdOut"
-
-
-def time_left(where: Place) -> str:
-    """Run time, limit and end of the job.
-
-    >>> time_left(Place(7))
-    "scontrol show job 7 | grep -E 'RunTime|EndTime'"
-    """
-    return f"scontrol show job {where.job_id} | grep -E 'RunTime|EndTime'"
-
-
-def memory_of_steps(where: Place) -> str:
-    """The highest memory of each step so far, and where.
-
-    >>> memory_of_steps(Place(7))
-    'sstat --allsteps --jobs=7 --format=JobID,MaxRSS,MaxRSSNode,AveRSS'
-    """
-    return f"sstat --allsteps --jobs={where.job_id} --format=JobID,MaxRSS,MaxRSSNode,AveRSS"
 
 
 def end(where: Place) -> str:
@@ -133,13 +97,19 @@ def steps_of(code: EarlyCode, seen: Mapping[str, Any], where: Place, monitor: st
     if code is EarlyCode.HOST_MEMORY_FILLING:
         return (
             Step("See which processes use most memory.", processes(where, "rss")),
-            Step("See the highest memory of each step of the job.", memory_of_steps(where)),
+            Step(
+                "See the highest memory of each step of the job.",
+                f"sstat --allsteps --jobs={where.job_id} --format=JobID,MaxRSS,MaxRSSNode,AveRSS",
+            ),
             output,
         )
     if code is EarlyCode.GPU_MEMORY_FULL:
         return (gpus, output)
     return (
-        Step("See how long the job has run and when it ends.", time_left(where)),
+        Step(
+            "See how long the job has run and when it ends.",
+            f"scontrol show job {where.job_id} | grep -E 'RunTime|EndTime'",
+        ),
         output,
         Step("Check that a checkpoint is written before the limit, so that the next job can continue from it."),
     )
@@ -161,12 +131,12 @@ def _stacks(where: Place) -> Step:
         "For a Python program: see the line that each process is at. It needs py-spy in your own environment (pip"
         " install py-spy), activated in the terminal that you call this from, and a system that lets you inspect your"
         " own processes.",
-        python_stacks(where),
+        inside(where, f"bash -c '{OWN_PYTHONS}'"),
     )
 
 
 def _output(where: Place) -> Step:
     return Step(
         "Read the last lines of the job's output; this shows where its file is. Kaiku never reads it.",
-        output_file(where),
+        f"scontrol show job {where.job_id} | grep StdOut",
     )

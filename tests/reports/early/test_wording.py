@@ -180,6 +180,15 @@ def test_the_commands_are_exact_for_the_job() -> None:
     ]
 
 
+def test_the_commands_about_memory_and_time_are_exact_too() -> None:
+    assert commands(text(EarlyCode.HOST_MEMORY_FILLING))[:2] == [
+        "srun --overlap --jobid=123456 --nodes=1 --ntasks=1 --pty bash -c"
+        " 'ps -u \"$USER\" -o pid,pcpu,rss,comm --sort=-rss | head -n 20'",
+        "sstat --allsteps --jobs=123456 --format=JobID,MaxRSS,MaxRSSNode,AveRSS",
+    ]
+    assert commands(text(EarlyCode.LIMIT_TOO_SHORT))[0] == "scontrol show job 123456 | grep -E 'RunTime|EndTime'"
+
+
 def test_a_job_on_several_nodes_is_looked_at_on_the_node_of_the_word() -> None:
     said = text(EarlyCode.HOST_MEMORY_FILLING, nodes=("nid005122", "nid005123"))
     assert commands(said)[0].startswith("srun --overlap --jobid=123456 --nodes=1 --ntasks=1 -w nid005123 --pty")
