@@ -16,6 +16,7 @@ from collector.asking import RANGE, least, memory_gb, tres
 from collector.job import whole
 from collector.summary import instant
 from wire.payloads import JOB_RECORD
+from wire.times import walltime_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def request(shown: Mapping[str, str], defaults: Mapping[str, str] | None = None)
         options["--exclusive"] = ""
     limit_s = seconds(shown.get("TimeLimit", ""))
     if limit_s is not None:
-        options["--time"] = clock(limit_s)
+        options["--time"] = walltime_text(limit_s)
     if shown.get("Partition"):
         options["--partition"] = shown["Partition"]
     return options
@@ -232,17 +233,6 @@ def seconds(clock: str) -> float | None:
         return None
     hours, minutes, last = (int(part) for part in ["0", *parts][-3:])
     return float(((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + last)
-
-
-def clock(limit_s: float) -> str:
-    """A time limit as sbatch takes it and Slurm shows it.
-
-    >>> clock(300.0), clock(259200.0)
-    ('00:05:00', '3-00:00:00')
-    """
-    days, rest_s = divmod(int(limit_s), 86400)
-    written = f"{rest_s // 3600:02}:{rest_s // 60 % 60:02}:{rest_s % 60:02}"
-    return f"{days}-{written}" if days else written
 
 
 def gpu_count(tres: Mapping[str, str]) -> int | None:

@@ -13,6 +13,7 @@ from jobs.hostlist import short_name
 from wire.names import NODE, SLUG, WORD
 from wire.safe_text import printable, printable_lines
 from wire.sbatch.resources import RESOURCES
+from wire.times import YEARS, impossible_times
 
 SCHEMA = "job-record/1"
 JOB_NAME_LENGTH_MAX = 256
@@ -31,10 +32,6 @@ SYSTEM_FAILURES = frozenset({"BOOT_FAIL", "NODE_FAIL", "PREEMPTED", "REQUEUED", 
 
 # No run waits in a queue for longer: a longer time comes from a clock that was not set.
 QUEUE_WAIT_S_MAX = 2 * 366 * 86_400.0
-
-YEARS = range(2000, 2100)
-"""The limit of times of any job, as in metrics.possible, which this package must not import."""
-RUN_DAYS_MAX = 366
 
 INSTANTS = ("submitted_at", "eligible_at", "started_at", "ended_at")
 
@@ -148,13 +145,7 @@ def _is_possible(at: datetime | None) -> bool:
 
 def problems(record: JobRecord) -> list[tuple[str, str]]:
     """Contradictions between fields: `(path, message)` of each, empty when there is none."""
-    instants = ("submitted_at", "started_at", "ended_at")
-    found = [(name, "is not a plausible time of a job") for name in instants if not _is_possible(getattr(record, name))]
-    if not found and record.started_at and record.ended_at:
-        if record.ended_at < record.started_at:
-            found.append(("ended_at", "is before started_at"))
-        elif (record.ended_at - record.started_at).days >= RUN_DAYS_MAX:
-            found.append(("ended_at", "is longer after started_at than any job can run"))
+    found = impossible_times(submitted_at=record.submitted_at, started_at=record.started_at, ended_at=record.ended_at)
     if len({short_name(node) for node in record.nodes}) != len(record.nodes):
         found.append(("nodes", "names the same node twice"))
     return found

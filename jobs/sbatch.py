@@ -17,8 +17,8 @@ from jobs.sbatch_shape import shape_of as shape_of
 from jobs.sbatch_values import memory_text, node_range, typed
 from jobs.sbatch_values import refusal as refusal
 from jobs.sbatch_values import walltime_s as walltime_s
-from jobs.sbatch_values import walltime_text as walltime_text
 from wire.sbatch.resources import RESOURCES
+from wire.times import walltime_text as walltime_text
 
 READING_ORDER = [f"--{name}" for name in RESOURCES]
 

@@ -61,17 +61,6 @@ class Numbers:
         return any(forms) or bool(self.ntasks_per_gpu and self.ntasks and not any(form == 0 for form in forms))
 
 
-def walltime_text(seconds: float) -> str:
-    """Seconds in Slurm's spelling.
-
-    >>> walltime_text(5400), walltime_text(30 * 3600)
-    ('01:30:00', '1-06:00:00')
-    """
-    days, rest = divmod(round(seconds), 86_400)
-    clock = f"{rest // 3600:02d}:{rest % 3600 // 60:02d}:{rest % 60:02d}"
-    return f"{days}-{clock}" if days else clock
-
-
 def walltime_s(text: str) -> float | None:
     """The seconds of a time limit, rounded up to whole minutes as Slurm does; None where it is no limit or no time.
 

@@ -14,9 +14,10 @@ import msgspec
 from msgspec import Meta
 
 from metrics.own_run import NodeName, OwnRun, Slug
-from metrics.possible import PREFIX, beyond, bounds_of, drop, impossible_times, in_utc, number, within
+from metrics.possible import PREFIX, beyond, bounds_of, drop, in_utc, number, within
 from wire.payloads import HISTOGRAM_BINS, TIMELINE_POINTS_MAX
 from wire.safe_text import printable
+from wire.times import impossible_times
 
 TEXT_LENGTH_MAX = 300
 ERRORS_MAX = 50

@@ -1,12 +1,14 @@
 """Which numbers are possible: an impossible one is dropped and named, and the others are kept."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC
 from operator import attrgetter
 from typing import Any, NamedTuple, get_args
 
 import msgspec
 from msgspec import Meta
+
+from wire.times import YEARS
 
 
 class Bounds(NamedTuple):
@@ -17,9 +19,6 @@ class Bounds(NamedTuple):
 
 
 PREFIX = "not possible: "
-YEARS = range(2000, 2100)
-"""The limits of times of jobs: a clock that was never set shows 1970; at the ends of the calendar sums overflow."""
-RUN_DAYS_MAX = 366
 PRINTED_MAX = 1e300
 """Larger numbers have hundreds of digits and may have no value as a float, and neither has NaN."""
 
@@ -27,25 +26,12 @@ PRINTED_MAX = 1e300
 def in_utc(struct: Any, *names: str) -> None:
     """Write these instants of `struct` in UTC: PostgreSQL takes no offset of 16 hours and more, Python does.
 
-    Only for `__post_init__`; an instant near the ends of the calendar is not changed, for `impossible_times`.
+    Only for `__post_init__`; an instant near the ends of the calendar stays, for `wire.times.impossible_times`.
     """
     for name in names:
         at = getattr(struct, name)
         if at is not None and at.tzinfo is not UTC and at.year in YEARS:
             msgspec.structs.force_setattr(struct, name, at.astimezone(UTC))
-
-
-def impossible_times(**instants: datetime | None) -> list[tuple[str, str]]:
-    """`(name, message)` of an impossible start or end of a job, or one too far from the other."""
-    found = [(name, "is not a plausible time of a job") for name, at in instants.items() if at and at.year not in YEARS]
-    started_at, ended_at = instants.get("started_at"), instants.get("ended_at")
-    if found or not started_at or not ended_at:
-        return found
-    if ended_at < started_at:
-        return [("ended_at", "is before started_at")]
-    if (ended_at - started_at).days >= RUN_DAYS_MAX:
-        return [("ended_at", "is longer after started_at than any job can run")]
-    return []
 
 
 def within(low: float, high: float) -> Meta:

@@ -12,8 +12,9 @@ from msgspec import Meta
 
 from metrics.own_run import NodeName, Slug
 from metrics.payloads import GIGABYTES_MAX, INTERVAL_MAX_S, PERCENT_MAX, Gigabytes, Instant, Percent, Points, Problem
-from metrics.possible import impossible_times, in_utc, within
+from metrics.possible import in_utc, within
 from wire.payloads import RAW_GPUS_MAX, RAW_POINTS_MAX
+from wire.times import impossible_times
 
 AT_MAX_S = 1e7
 """Longer than any job."""

@@ -9,7 +9,7 @@ BOUND_PATTERN = (
     r"(T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9]))?$"
 )
 BOUND = re.compile(BOUND_PATTERN.replace("$", r"\Z"), re.ASCII)
-"""A day or an instant of this century, as of jobs (`jobs.records.YEARS`)."""
+"""A day or an instant of this century, as of jobs (`wire.times.YEARS`)."""
 
 
 def bound(text: str) -> datetime:

@@ -15,8 +15,9 @@ from jobs.experiments.limits import (
     TEXTS_LENGTH_MAX,
 )
 from jobs.experiments.points import STEP_MAX, Point
-from jobs.records import SYSTEM_FAILURES, YEARS
+from jobs.records import SYSTEM_FAILURES
 from wire.safe_text import printable, printable_lines
+from wire.times import YEARS
 
 Problem = tuple[str, str]
 AHEAD_MAX = timedelta(days=1)

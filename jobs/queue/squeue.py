@@ -15,11 +15,12 @@ from typing import TypeVar
 import msgspec
 
 from jobs.hardware import threads_per_core
-from jobs.records import JOB_NAME_LENGTH_MAX, YEARS, Count, Gigabytes, Instant, JobId, Seconds, Slug, Word
+from jobs.records import JOB_NAME_LENGTH_MAX, Count, Gigabytes, Instant, JobId, Seconds, Slug, Word
 from jobs.sacct import TEXT_SHOWN_MAX, LeftOut
 from jobs.sacct_values import clock_s, gpu_count, instant, tres_count, tres_memory_gb, whole
 from wire.names import NOTHING
 from wire.safe_text import printable
+from wire.times import YEARS
 
 # Only what the page of the queue needs: never Command, WorkDir, Comment or another text of the user but the name.
 # `tres-alloc` is what a running job holds and what a pending one requests: squeue(1), 22.05 to 25.11.

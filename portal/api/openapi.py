@@ -80,7 +80,7 @@ INSTANT = (
     r"^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?"
     r"(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$"
 )
-"""A time of a job: in this century, with its offset, without leap seconds (`jobs.records.YEARS`, msgspec)."""
+"""A time of a job: in this century, with its offset, without leap seconds (`wire.times.YEARS`, msgspec)."""
 
 PERCENT_KEYS = r"^(0|[1-9][0-9]{0,2})$"
 """The bins of a histogram; a histogram with bins above 100 percent is dropped as a whole."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 
 from analysis.history.periods import DAILY_UP_TO_DAYS, Period, months_later
-from jobs.records import YEARS
+from wire.times import YEARS
 
 DAY = timedelta(days=1)
 DAYS_MAX = 3660

@@ -9,6 +9,7 @@ import re
 from typing import Callable
 
 from wire.sbatch.value_forms import FOR_ADMINISTRATORS, FORMS, LATE, is_taken
+from wire.times import walltime_text
 
 MEGABYTES = {"": 1, "M": 1, "G": 1024, "T": 1024**2}
 MEMORY = re.compile(r"(\d+)(?:([KMGT])B?)?\Z", re.ASCII | re.IGNORECASE)
@@ -81,11 +82,7 @@ def time(text: str | None) -> str:
     ('01:30:00', '1-06:00:00', 'UNLIMITED', '00:01:00', '2982611-04:17:00')
     """
     limit = minutes(text)
-    if limit is None:
-        return "UNLIMITED"
-    days, rest = divmod(limit, 1440)
-    clock = f"{rest // 60:02d}:{rest % 60:02d}:00"
-    return f"{days}-{clock}" if days else clock
+    return "UNLIMITED" if limit is None else walltime_text(60 * limit)
 
 
 def minutes(text: str | None) -> int | None:
