@@ -181,7 +181,7 @@ class Beside:
 
     def _stopped(self, error: CliError) -> str:
         """Nothing more is logged: the person learns it now, if the output may still go on for days."""
-        why = str(self._session.explained_of(error))
+        why = str(self._session.explained(error))
         if not self.sender.outbox.is_complete:
             self._session.terminal.error(f"kaiku: no points are logged from now on: {harmless(why)}")
         return why

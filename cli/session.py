@@ -59,23 +59,18 @@ class Session:
     @property
     def token(self) -> str:
         """The token for the portal. Raises NoSignIn."""
-        try:
-            return self.credentials.token(self.address, self.options.text("token-file"))
-        except SignInNeeded as error:
-            raise self.explained(error) from error
+        return self.credentials.token(self.address, self.options.text("token-file"))
 
-    def explained(self, error: SignInNeeded) -> NoSignIn:
-        """The error with what to run for a new token, as this command line was written."""
+    def explained(self, error: CliError) -> CliError:
+        """The error to show; where a sign-in remedies it, with what to run for a new token, as this line was written."""
+        if not isinstance(error, SignInNeeded):
+            return error
         purpose = self.credentials.purpose
         login = purpose.login + (f" --url {self.address}" if self.options.text("url") else "")
         if self.options.text("token-file"):
             return NoSignIn(f"{error}: run `{login}`, and leave out --token-file")
         unset = f"unset {purpose.variable} and " if self.credentials.given() else ""
         return NoSignIn(f"{error}: {unset}run `{login}`")
-
-    def explained_of(self, error: CliError) -> CliError:
-        """The error, with what to run where a sign-in remedies it."""
-        return self.explained(error) if isinstance(error, SignInNeeded) else error
 
     @property
     def portal(self) -> Portal:
@@ -120,7 +115,7 @@ class Session:
         try:
             if self.options.flag("offline"):
                 raise NoAnswer("nothing is stored for this: run it once without --offline")
-            answer = self._checked(self.portal.call("GET", path, query=query, accept=accept, timeout_s=self.timeout_s))
+            answer = self.portal.call("GET", path, query=query, accept=accept, timeout_s=self.timeout_s).checked()
         except NoAnswer:
             stored = cache.get(call) or (cache.get(f"{path}?{encoded(wider)}") if wider is not None else None)
             if stored is None:
@@ -134,13 +129,7 @@ class Session:
 
     def post(self, path: str, document: object) -> Answer:
         """A successful answer to a document. Raises the same; nothing is stored."""
-        return self._checked(self.portal.call("POST", path, document=document, timeout_s=self.timeout_s))
-
-    def _checked(self, answer: Answer) -> Answer:
-        try:
-            return answer.checked()
-        except SignInNeeded as error:
-            raise self.explained(error) from error
+        return self.portal.call("POST", path, document=document, timeout_s=self.timeout_s).checked()
 
     def _timeout_s(self) -> int:
         written = self.environ.get("KAIKU_TIMEOUT", "")

@@ -88,7 +88,7 @@ def _answer(session: Session, job: JobScript) -> tuple[dict[str, Any], CliError 
     try:
         return asked(session, job.script, job.name), None
     except CliError as error:
-        return {}, error
+        return {}, session.explained(error)
 
 
 def _show(session: Session, job: JobScript, answer: dict[str, Any], missing: CliError | None, made: Suggested) -> None:

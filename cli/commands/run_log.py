@@ -94,7 +94,7 @@ def run(session: Session) -> int:
     try:
         log(session)
     except (CliError, LookupError, TypeError, ValueError) as error:
-        explained = session.explained_of(error) if isinstance(error, CliError) else error
+        explained = session.explained(error) if isinstance(error, CliError) else error
         if options.flag("strict"):
             raise explained from error
         session.terminal.flush()

@@ -179,7 +179,7 @@ def _costs(session: Session, trials: list[Trial], missed: dict[int, str]) -> tup
         try:
             said = objects(asked(session, script, each.job_name), "components")[0]
         except CliError as error:
-            return costs, error
+            return costs, session.explained(error)
         partitions = [place for place in objects(said, "partitions") if place.get("is_requested") is True]
         does_not_fit = next((text(place, "why_not") for place in partitions if place.get("fits") is False), None)
         refused = text(said, "refused") or does_not_fit

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 
 from cli.answers import document, number, objects, text, value
-from cli.errors import CliError, NoAnswer, NotFound, SignInNeeded, Usage
+from cli.errors import CliError, NoAnswer, NotFound, Usage
 from cli.http_answer import Answer
 from cli.job_names import JobName, path_of, read
 from cli.layout import instant, percent
@@ -92,8 +92,6 @@ class Watch:
             jobs = self._jobs()
             self._show(jobs)
             self._end(jobs)
-        except SignInNeeded:
-            raise
         except NoAnswer as error:
             self._note_silence(error)
             return
