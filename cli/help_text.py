@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from cli.layout import wrapped
+from cli.sections import TEXT_COLUMNS_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TEXT_COLUMNS_MAX = 110
 DESCRIBED = re.compile(r"  (\S.*?\S)  +(\S.*)")
 """An option or a command, and after at least two blanks what it does."""
 DEEP = 8

@@ -132,12 +132,9 @@ def _nothing(said: object) -> str:
 
 RECORD: Mapping[str, Kind] = {
     **{"cluster": _name, "job_id": _whole, "attempt": _whole, "state": _text},
-    **{name: _or_none(_text) for name in ("job_name", "partition")},
-    **{name: _or_none(_instant) for name in ("started_at", "ended_at")},
-    **{
-        name: _or_none(_number)
-        for name in ("gpus_requested", "gpus_allocated", "walltime_requested_s", "walltime_used_s")
-    },
+    **dict.fromkeys(("job_name", "partition"), _or_none(_text)),
+    **dict.fromkeys(("started_at", "ended_at"), _or_none(_instant)),
+    **dict.fromkeys(("gpus_requested", "gpus_allocated", "walltime_requested_s", "walltime_used_s"), _or_none(_number)),
 }
 WORD: Mapping[str, Kind] = {
     **dict.fromkeys(("code", "title", "text"), _text),

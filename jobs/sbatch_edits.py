@@ -33,7 +33,8 @@ def edits_towards(
 ) -> Iterator[dict[str, str | None]]:
     """Every useful way to spell the target's counts: the user's own options before replacements."""
     bare = {option: text for option, text in request.items() if option not in (*CPU_COUNTS, *MEMORY_OPTIONS)}
-    for parts in product(_node_edits(target), _gpu_edits(request, target), _task_edits(request, target)):
+    node_edits: tuple[Edit, ...] = ({}, {"--nodes": str(target.nodes)})
+    for parts in product(node_edits, _gpu_edits(request, target), _task_edits(request, target)):
         edit = {option: value for part in parts for option, value in part.items()}
         shape = shape_of(edited(bare, edit), partition, now)
         if shape is None or not shape.ntasks:
@@ -44,10 +45,6 @@ def edits_towards(
         cores, memory = _core_edits(request, target, shape.ntasks), _memory_edits(request, target, threads_per_core)
         for more in product(cores, memory):
             yield {**edit, **more[0], **more[1]}
-
-
-def _node_edits(target: Shape) -> tuple[Edit, ...]:
-    return {}, {"--nodes": str(target.nodes)}
 
 
 def _gpu_edits(request: Mapping[str, str], target: Shape) -> Iterator[Edit]:

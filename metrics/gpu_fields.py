@@ -31,11 +31,8 @@ class GpuField:
     @property
     def meaning(self) -> str:
         """The same in words."""
-        return f"{self.what}{'' if self.over == 'fixed' else f': {self.over} over the run'}{self._in_unit}"
-
-    @property
-    def _in_unit(self) -> str:
-        return f", in {self.unit}" if self.unit else ""
+        over = "" if self.over == "fixed" else f": {self.over} over the run"
+        return f"{self.what}{over}" + (f", in {self.unit}" if self.unit else "")
 
 
 GPU_FIELDS = (

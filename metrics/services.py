@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from metrics.models import NodeSummary, RawWindow
-from metrics.nodes.services import SAID, Key, Row, upsert
+from metrics.nodes.services import KEY, SAID, Key, Row, upsert
 from metrics.packed_node import host_peak_gb, pack_node
 from metrics.packing import pack_samples, pack_ticks
 from metrics.payloads import NodePayload
@@ -49,7 +49,7 @@ def record_raw_window(payload: RawSamplesPayload, now: datetime | None = None) -
 
     The same window sent again keeps its first arrival time, because otherwise it could be kept forever.
     """
-    key = {name: getattr(payload, name) for name in ("cluster", "job_id", "attempt", "node")}
+    key = {name: getattr(payload, name) for name in KEY}
     columns = _window_columns(payload)
     arrival = {"received_at": now or timezone.now()}
     with transaction.atomic():

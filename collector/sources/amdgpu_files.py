@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 
 from collector.gpu_metrics import layout_of, partitions
-from collector.sources.base import SourceError, number
+from collector.sources.base import TWO_DIE_MODELS, SourceError, number
 
 DRIVER = "bus/pci/drivers/amdgpu"
 TABLE_SIZE_MAX = 4096
-
-# PCI device ids whose two dies share one package and its power sensor: MI250X and MI250 (amdgpu_drv.c).
-TWO_DIE_MODELS = (0x7408, 0x740C)
 
 # Values of `current_compute_partition` for a device of several compute dies (MI300); CPX is one GPU for each of them,
 # as many as the device's table states.

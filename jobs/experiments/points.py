@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -260,7 +261,8 @@ def _digest_of(points: Points) -> Digest:
 
 def _joined(old: Digest, new: Digest) -> Digest:
     """The digest of both together; `new` arrived later, but may be of an earlier time."""
-    first, last = min(old, new, key=_first), max(old, new, key=_last)
+    first = min(old, new, key=attrgetter("first_ms", "first_step"))
+    last = max(old, new, key=attrgetter("last_ms", "last_step"))
     least = min((digest for digest in (old, new) if digest.least_value is not None), key=_least, default=old)
     most = max((digest for digest in (old, new) if digest.most_value is not None), key=_most, default=old)
     since_step, since_ms = _nan_since(old, new, last)
@@ -285,14 +287,6 @@ def _nan_since(old: Digest, new: Digest, last: Digest) -> tuple[int | None, int 
     is_whole = last.nan_count == last.count
     whose = earlier if is_whole and earlier.nan_since_ms is not None else last
     return whose.nan_since_step, whose.nan_since_ms
-
-
-def _first(digest: Digest) -> tuple[int, int]:
-    return digest.first_ms, digest.first_step
-
-
-def _last(digest: Digest) -> tuple[int, int]:
-    return digest.last_ms, digest.last_step
 
 
 def _least(digest: Digest) -> float:

@@ -6,10 +6,9 @@ from datetime import datetime
 from django.db import connection
 
 from metrics.models import RunningNode
-from metrics.nodes.services import Key
+from metrics.nodes.services import KEY, Key
 from metrics.payloads import NodePayload
 
-KEY = ("cluster", "job_id", "attempt", "node")
 FIGURES = ("sequence", "started_at", "ended_at", "received_at", "recent_s", "figures")
 
 

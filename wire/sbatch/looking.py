@@ -71,7 +71,7 @@ def _look_at_gpus(script: Script, component: Component) -> None:
     shown = [f"--{option}={component.options[option][:40]} ({place(component.winner.get(option))})" for option in named]
     script.warn(
         "gpu_forms",
-        _last_line(component, tuple(named)),
+        component.last_line(named),
         f"{' and '.join(shown)} all apply. Slurm combines different GPU options, which can give more nodes or GPUs."
         " Use one of them.",
     )
@@ -104,7 +104,7 @@ def _look_at_nodes(script: Script, component: Component) -> None:
     if nodes.isdecimal() and tasks.isdecimal() and int(tasks) < int(nodes):
         script.warn(
             "nodes_over_tasks",
-            _last_line(component, ("nodes", "ntasks")),
+            component.last_line(("nodes", "ntasks")),
             f"--nodes={nodes} is more than --ntasks={tasks}: Slurm lowers the number of nodes to {tasks}.",
         )
 
@@ -121,9 +121,5 @@ def _look_at_groups(script: Script, component: Component) -> None:
 def _look_at_hint(script: Script, component: Component) -> None:
     for other in sorted(INSTEAD_OF_HINT & component.options.keys()):
         if "hint" in component.options:
-            line = _last_line(component, ("hint",))
+            line = component.last_line(("hint",))
             script.warn("hint_ignored", line, f"Slurm ignores --hint, because --{other} is set.")
-
-
-def _last_line(component: Component, options: tuple[str, ...]) -> int:
-    return max((component.winner[name].line for name in options if name in component.winner), default=0)

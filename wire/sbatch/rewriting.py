@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from wire.sbatch.header import MAGIC
@@ -209,13 +210,10 @@ def _other_value(script: Script, setting: Setting, value: str, is_plain: bool) -
         old = word.text[setting.value_at :]
         at = raw.find(old, setting.value_at) if old else -1
         new = raw[:at] + value + raw[at + len(old) :] if at >= 0 else raw + value
-        if [each.text for each in _words(new, script.version)] == [before + value]:
+        words, _ = words_of(new, 0, len(new), 1, script.version)
+        if [each.text for each in words] == [before + value]:
             return _Edit(word.start, word.end, new)
     return _Edit(word.start, word.end, quoted(before + value))
-
-
-def _words(text: str, version: str) -> Sequence[Word]:
-    return words_of(text, 0, len(text), 1, version)[0]
 
 
 def _without(script: Script, settings: Iterable[Setting]) -> list[_Edit]:
@@ -256,7 +254,7 @@ def _left_out(text: str, word: Word, gone: Sequence[Word]) -> _Edit:
     end = text.find("\n", word.end)
     end = len(text) if end < 0 else end + 1
     line = text[start:end]
-    for each in sorted((each for each in gone if start <= each.start < end), reverse=True, key=_start):
+    for each in sorted((each for each in gone if start <= each.start < end), reverse=True, key=attrgetter("start")):
         line = line[: each.start - start] + line[each.end - start :]
     if line.strip(BLANKS) in MAGIC:
         return _Edit(start, end, "")
@@ -264,10 +262,6 @@ def _left_out(text: str, word: Word, gone: Sequence[Word]) -> _Edit:
     while first > start and text[first - 1] in BLANKS:
         first -= 1
     return _Edit(first, word.end, "")
-
-
-def _start(word: Word) -> int:
-    return word.start
 
 
 def _edited(text: str, edits: Iterable[_Edit]) -> str:

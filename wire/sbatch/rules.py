@@ -93,7 +93,7 @@ def memory_forms(component: Component) -> tuple[list[str], list[str]]:
 def check_component(script: Script, component: Component) -> None:
     """Refusals of a combination, with the line of the option that was read last."""
     for names, code, sentence in _refused(script, component):
-        line = max((component.winner[name].line for name in names if name in component.winner), default=0)
+        line = component.last_line(names)
         where = f"Line {line}: " if line and len(names) == 1 else ""
         script.refuse(code, line, where + sentence, None if code in CONTROLLER else component.index + 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from wire.sbatch.words import Word
@@ -72,6 +73,10 @@ class Component:
         self.options: dict[str, str] = {}
         self.winner: dict[str, Setting] = {}
         self.inherited: frozenset[str] = frozenset()
+
+    def last_line(self, options: Iterable[str]) -> int:
+        """The last line that sets one of these options; 0 where none does."""
+        return max((self.winner[name].line for name in options if name in self.winner), default=0)
 
 
 class Script:

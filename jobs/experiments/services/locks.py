@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from jobs.experiments.models import Experiment, ExperimentRun
 from jobs.experiments.rules import NoSuchExperiment, NoSuchRun
-from jobs.experiments.selectors import own_experiment
+from jobs.experiments.selectors import own_experiment, own_runs
 from jobs.models import User
 
 
@@ -25,8 +25,7 @@ def all_locked(runs: QuerySet[ExperimentRun]) -> list[int]:
 
 def locked_run(user: User, run_id: str) -> ExperimentRun:
     """An own run, locked for this transaction. Raises NoSuchRun."""
-    rows = ExperimentRun.objects.select_for_update(no_key=True, of=("self",)).filter(owner=user, run_id=run_id)
-    run = rows.select_related("experiment__owner", "experiment__project", "owner").first()
+    run = own_runs(user).select_for_update(no_key=True, of=("self",)).filter(run_id=run_id).first()
     if run is None:
         raise NoSuchRun
     return run
