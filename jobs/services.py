@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
@@ -35,8 +35,6 @@ SAME_OPENING = timedelta(minutes=10)
 # A source that loses more than this share of its memberships at once, and at least so many, is considered broken.
 SHRINK_FRACTION_MAX, SHRINK_LEAST = 0.5, 20
 ENDED_NAMED_MAX = 50
-
-Account = TypeVar("Account", User, Project)
 
 
 class DirectoryShrunk(ValueError):
@@ -78,8 +76,8 @@ def record_job(record: JobRecord, now: datetime | None = None) -> bool:
     """
     now = now or timezone.now()
     with transaction.atomic():
-        user = _account(User, username=record.user_id)
-        project = _account(Project, name=record.project_id)
+        users, projects = people_and_projects({record.user_id}, {record.project_id})
+        user, project = users[record.user_id], projects[record.project_id]
         if not project.is_listed:
             Membership.objects.get_or_create(user=user, project=project)
         return record_run(record, user, project, now)
@@ -346,21 +344,14 @@ def _link(directory: Directory, users: dict[str, User]) -> int:
 
 def _named(model: type[Any], column: str, names: set[str]) -> dict[str, Any]:
     """The rows of these names, created where they are new; new users cannot sign in by password."""
-    known = model.objects.filter(**{f"{column}__in": names}).values_list(column, flat=True)
-    new = sorted(names - set(known))
+    rows = {getattr(row, column): row for row in model.objects.filter(**{f"{column}__in": names})}
+    new = sorted(names - rows.keys())
+    if not new:
+        return rows
     extra = [{"password": make_password(None)} if model is User else {} for _ in new]
     model.objects.bulk_create(
         (model(**{column: name}, **more) for name, more in zip(new, extra, strict=True)),
         batch_size=500,
         ignore_conflicts=True,
     )
-    return {getattr(row, column): row for row in model.objects.filter(**{f"{column}__in": names})}
-
-
-def _account(model: type[Account], **name: Any) -> Account:
-    """The user or project of that name, created when first seen; a new user cannot sign in by password."""
-    account, is_new = model.objects.get_or_create(**name)
-    if is_new and isinstance(account, User):
-        account.set_unusable_password()
-        account.save(update_fields=["password"])
-    return account
+    return rows | {getattr(row, column): row for row in model.objects.filter(**{f"{column}__in": new})}

@@ -7,11 +7,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Least
 
-from jobs.expiry.services import remove_rows
+from jobs.expiry.services import remove_rows, sweep
 from jobs.models import DeviceSignIn, User
 
 State = DeviceSignIn.State
-SWEPT_ROWS = 100
 SLOWER_S, INTERVAL_S_MAX = 5, 60  # RFC 8628, section 3.5: `slow_down` adds 5 s to the interval
 EARLY_S = 1
 """How much earlier than its interval a program may ask again: clocks and networks are not exact."""
@@ -20,9 +19,7 @@ EARLY_S = 1
 def begin(*, device_digest: str, user_digest: str, device_name: str, address: str, kind: str, now: datetime,
           lasts: timedelta, interval_s: int) -> bool:  # fmt: skip
     """Store a new one; False if another one that waits has the same code. Some that are over are deleted."""
-    over = DeviceSignIn.objects.filter(expires_at__lte=now).order_by("expires_at").values_list("pk", flat=True)
-    if keys := list(over[:SWEPT_ROWS]):
-        DeviceSignIn.objects.filter(pk__in=keys).delete()
+    sweep(DeviceSignIn.objects.filter(expires_at__lte=now), "expires_at")
     columns = {"device_name": device_name, "address": address, "kind": kind, "interval_s": interval_s}
     times = {"created_at": now, "expires_at": now + lasts}
     try:

@@ -5,7 +5,9 @@ Each batch is a separate transaction and is selected again: a run that is stoppe
 
 from collections.abc import Collection, Iterator
 from datetime import datetime
+from typing import Any
 
+from django.db import transaction
 from django.db.models import Model, QuerySet
 
 from jobs.models import DirectoryImport, Job, JobOpening, JobShare, UnknownIdentity, WorkFailure
@@ -16,6 +18,9 @@ BATCH_ROWS = 500
 RUNS_TOGETHER = 50
 """Fewer, because the findings, advice and reports of each run are deleted with it."""
 
+SWEPT_ROWS = 100
+"""How many old rows of the same table each new row removes: more than it adds, and quick."""
+
 
 def remove_rows(rows: QuerySet[Model]) -> Iterator[int]:
     """Delete these rows, which nothing else belongs to, by their keys; yields the number after each batch."""
@@ -23,6 +28,15 @@ def remove_rows(rows: QuerySet[Model]) -> Iterator[int]:
     while keys := list(left.order_by("pk").values_list("pk", flat=True)[:BATCH_ROWS]):
         yield rows.filter(pk__in=keys).delete()[0]
         left = rows.filter(pk__gt=keys[-1])
+
+
+def sweep(old: QuerySet[Any], order: str) -> None:
+    """Delete some rows that are over, in this order; those that another process is deleting are skipped."""
+    with transaction.atomic():
+        some = old.select_for_update(skip_locked=True).order_by(order)[:SWEPT_ROWS]
+        keys = list(some.values_list("pk", flat=True))
+        if keys:
+            old.filter(pk__in=keys).delete()
 
 
 def remove_logs(before: datetime) -> Iterator[int]:

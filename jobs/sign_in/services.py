@@ -5,18 +5,15 @@ and with or without Redis.
 """
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F
 
 from jobs.audit.services import BY_PROVIDER
+from jobs.expiry.services import sweep
 from jobs.models import AttemptCount, ProviderSession, SpentLogoutToken, UnknownIdentity, User
 from jobs.services import end_sessions
-
-SWEPT_ROWS = 100
-"""How many old rows of the same table each new row removes: more than it adds, and quick."""
 
 
 def take_attempt(key: str, *, most: int, window: timedelta, now: datetime) -> bool:
@@ -24,7 +21,7 @@ def take_attempt(key: str, *, most: int, window: timedelta, now: datetime) -> bo
 
     A window begins with its first attempt. However many call at the same time, at most `most` get True.
     """
-    _sweep(AttemptCount.objects.filter(until__lte=now), "until")
+    sweep(AttemptCount.objects.filter(until__lte=now), "until")
     counts = AttemptCount.objects.filter(pk=key)
     AttemptCount.objects.bulk_create([AttemptCount(key=key, tries=0, until=now + window)], ignore_conflicts=True)
     counts.filter(until__lte=now).update(tries=0, until=now + window)
@@ -38,19 +35,19 @@ def give_back_attempt(key: str) -> None:
 
 def sweep_sessions(now: datetime) -> None:
     """Delete some sessions that are over, at each sign-in more than it adds, because nothing else deletes them."""
-    _sweep(Session.objects.filter(expire_date__lt=now), "expire_date")
+    sweep(Session.objects.filter(expire_date__lt=now), "expire_date")
 
 
 def remember_provider_session(user: User, *, sid: str, session_key: str, now: datetime, kept: timedelta) -> None:
     """Remember the provider's session (a digest) behind a session here; those older than `kept` have ended."""
-    _sweep(ProviderSession.objects.filter(began_at__lt=now - kept), "began_at")
+    sweep(ProviderSession.objects.filter(began_at__lt=now - kept), "began_at")
     columns = {"sid": sid, "user": user, "began_at": now}
     ProviderSession.objects.update_or_create(session_key=session_key, defaults=columns)
 
 
 def spend_logout_token(digest: str, *, until: datetime, now: datetime) -> bool:
     """Note that a logout token was used, until it is too old to be; False when it was used before."""
-    _sweep(SpentLogoutToken.objects.filter(until__lt=now), "until")
+    sweep(SpentLogoutToken.objects.filter(until__lt=now), "until")
     # Of several at the same time the unique key accepts one; `ignore_conflicts` would not show which.
     _, is_first = SpentLogoutToken.objects.get_or_create(pk=digest, defaults={"until": until})
     return is_first
@@ -92,12 +89,3 @@ def record_unknown_identity(digest: str, now: datetime) -> None:
     """One more valid sign-in of an identity that has no account; only its `digest` is stored."""
     UnknownIdentity.objects.get_or_create(digest=digest, defaults={"first_at": now, "last_at": now})
     UnknownIdentity.objects.filter(digest=digest).update(times=F("times") + 1, last_at=now)
-
-
-def _sweep(old: QuerySet[Any], order: str) -> None:
-    """Delete some rows that are over; those that another process is deleting are skipped."""
-    with transaction.atomic():
-        some = old.select_for_update(skip_locked=True).order_by(order)[:SWEPT_ROWS]
-        keys = list(some.values_list("pk", flat=True))
-        if keys:
-            old.filter(pk__in=keys).delete()
