@@ -32,6 +32,8 @@ NOT_KNOWN = "–"
 COLOURS = dict(zip(CLASS_NAMES, ("green", "cyan", "yellow", "red", "")))
 """The colour of each class."""
 RECENT_S = 300 * 86400
+GAP = "  "
+"""Between two columns of a table."""
 CHANGE_INDENT = 6
 """At most so many columns stand before a change."""
 LINES_MAX = 40
@@ -215,15 +217,12 @@ class Column:
         self.title, self.to_right, self.rank, self.cut_to = title, to_right, rank, cut_to
 
 
-def table(
-    terminal: Terminal, columns: Sequence[Column], rows: Sequence[Sequence[str | tuple[str, str]]], *,
-    indent: str = "", gap: str = "  ",
-) -> list[str]:  # fmt: skip
+def table(terminal: Terminal, columns: Sequence[Column], rows: Sequence[Sequence[str | tuple[str, str]]]) -> list[str]:
     """A heading and rows, none wider than the terminal."""
     wide = [max([width(column.title), *(width(_plain(row[at])) for row in rows)]) for at, column in enumerate(columns)]
-    shown = _fitted(columns, wide, terminal.columns - width(indent), width(gap))
-    head = gap.join(pad(columns[at].title, wide[at], to_right=columns[at].to_right) for at in shown)
-    lines = [indent + terminal.paint(head.rstrip(), "bold")]
+    shown = _fitted(columns, wide, terminal.columns)
+    head = GAP.join(pad(columns[at].title, wide[at], to_right=columns[at].to_right) for at in shown)
+    lines = [terminal.paint(head.rstrip(), "bold")]
     for row in rows:
         cells = []
         for at in shown:
@@ -232,20 +231,20 @@ def table(
             if at == shown[-1]:
                 padded = padded.rstrip(" ")
             cells.append(terminal.paint(padded, cell[1]) if isinstance(cell, tuple) and cell[1] else padded)
-        lines.append((indent + gap.join(cells)).rstrip(" "))
+        lines.append(GAP.join(cells).rstrip(" "))
     return lines
 
 
-def _fitted(columns: Sequence[Column], wide: list[int], room: int, gap: int) -> list[int]:
+def _fitted(columns: Sequence[Column], wide: list[int], room: int) -> list[int]:
     """Which columns are shown; `wide` becomes their widths."""
     least = [min(wide[at], column.cut_to or wide[at]) for at, column in enumerate(columns)]
     shown = list(range(len(columns)))
-    while len(shown) > 1 and sum(least[at] for at in shown) + gap * (len(shown) - 1) > room:
+    while len(shown) > 1 and sum(least[at] for at in shown) + len(GAP) * (len(shown) - 1) > room:
         weakest = max(shown, key=lambda at: columns[at].rank)
         if not columns[weakest].rank:
             break
         shown.remove(weakest)
-    left = room - gap * (len(shown) - 1) - sum(least[at] for at in shown)
+    left = room - len(GAP) * (len(shown) - 1) - sum(least[at] for at in shown)
     if left < 0:
         # Nothing may be left out any more: the widest column gives way.
         widest = max(shown, key=lambda at: least[at])

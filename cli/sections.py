@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.layout import NOT_KNOWN, wrapped
+from cli.layout import GAP, NOT_KNOWN, wrapped
 from cli.terminal import pad, width
 
 TYPE_CHECKING = False
@@ -14,7 +14,6 @@ NARROW_COLUMNS = 60
 """Below this a label has a line of its own."""
 TEXT_COLUMNS_MAX = 110
 """Longer lines of prose are hard to read, however wide the terminal is."""
-GAP = 2
 
 
 def labelled(label: str, text: str, columns: int) -> list[str]:
@@ -45,12 +44,12 @@ def whole_table(
     """
     right = frozenset(to_right)
     widths = [max(width(row[place]) for row in (head, *rows)) for place in range(len(head))]
-    if sum(widths) + GAP * (len(head) - 1) > columns:
+    if sum(widths) + len(GAP) * (len(head) - 1) > columns:
         return [line for row in rows for line in _stacked(head, row, columns)]
     return [
-        (" " * GAP)
-        .join(pad(cell, size, to_right=place in right) for place, (cell, size) in enumerate(zip(row, widths)))
-        .rstrip()
+        GAP.join(
+            pad(cell, size, to_right=place in right) for place, (cell, size) in enumerate(zip(row, widths))
+        ).rstrip()
         for row in (head, *rows)
     ]
 

@@ -52,7 +52,7 @@ def changes_of(suggestion: object, options: Mapping[str, str]) -> list[Change]:
         for each in objects(suggestion, "changes")
     ]
     if not listed:
-        wanted = dict(_divided(line) for line in texts(suggestion, "request"))
+        wanted = {name: value for name, _, value in (line.partition("=") for line in texts(suggestion, "request"))}
         replaced = [name for name in options if name[2:] in CHANGEABLE - {"constraint"} and name not in wanted]
         listed = [Change(name, options[name], "") for name in replaced if wanted]
         listed += [Change(name, options.get(name, ""), value) for name, value in wanted.items()]
@@ -77,11 +77,6 @@ def change_line(change: Change) -> str:
         return f"add {change.option}={change.recommended}"
     before = f"{change.option}={change.requested}" if change.requested else change.option
     return f"{before} → {change.option}={change.recommended}" if change.recommended else f"leave out {before}"
-
-
-def _divided(line: str) -> tuple[str, str]:
-    name, _, value = line.partition("=")
-    return name, value
 
 
 def _missed(option: str, reason: str, recommended: str) -> str:

@@ -146,18 +146,16 @@ def set_aside(folder: str, entry: Entry, reason: str) -> None:
         done(Entry(aside, name))
 
 
-def make_room(folder: str, max_bytes: float) -> int:
-    """Drop the oldest entries of the least important kind until the rest fits; returns how many."""
+def make_room(folder: str, max_bytes: float) -> None:
+    """Drop the oldest entries of the least important kind until the rest fits."""
     sizes = {entry: _size(entry) for entry in entries(folder)}
-    total, given_up = sum(sizes.values()), 0
+    total = sum(sizes.values())
     for kind in GIVEN_UP_FIRST:
         for entry in [entry for entry in sizes if entry.kind == kind]:
             if total <= max_bytes:
-                return given_up
+                return
             done(entry)
             total -= sizes[entry]
-            given_up += 1
-    return given_up
 
 
 def _size(entry: Entry) -> int:

@@ -45,12 +45,10 @@ def accounting(since: datetime, *, cluster: str, sacct: str = "sacct", timeout_s
     return _accounted(["--starttime", _local(since)], cluster, sacct, timeout_s)
 
 
-def accounting_of(
-    job_ids: Iterable[int], since: datetime, *, cluster: str, sacct: str = "sacct", timeout_s: float = TIMEOUT_S
-) -> SlurmOutput:
+def accounting_of(job_ids: Iterable[int], since: datetime, *, cluster: str, timeout_s: float) -> SlurmOutput:
     """The same of these jobs alone, each attempt since then: numbers are used again. Raises SlurmClientError."""
     numbers = ",".join(str(job_id) for job_id in job_ids)
-    return _accounted([f"--jobs={numbers}", "--starttime", _local(since)], cluster, sacct, timeout_s)
+    return _accounted([f"--jobs={numbers}", "--starttime", _local(since)], cluster, "sacct", timeout_s)
 
 
 def queue(cluster: str, *, squeue: str = "squeue", timeout_s: float = QUEUE_TIMEOUT_S) -> SlurmOutput:

@@ -13,7 +13,7 @@ import json
 from cli.answers import age_lines, document, number, objects, print_raw, text, value
 from cli.errors import Usage
 from cli.job_names import found
-from cli.layout import NOT_KNOWN, count, date, duration, gigabytes, hours, percent
+from cli.layout import GAP, NOT_KNOWN, count, date, duration, gigabytes, hours, percent
 from cli.options import FLAG
 from cli.report import job_name, judged, run_time_s, state_shown
 from cli.terminal import harmless, pad, width
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 OPTIONS = {"json": FLAG}
 JOBS_MIN, JOBS_MAX, WORDS_MAX = 2, 4, 100
 
-LABEL_MAX, VALUE_MIN, GAP = 20, 11, 2
+LABEL_MAX, VALUE_MIN = 20, 11
 """The shortest value is as wide as a date and the longest class."""
 WHOLE = ("", "Class")
 """The rows of which nothing is cut: which job it is, and its class."""
@@ -67,10 +67,10 @@ def lines_of(terminal: Terminal, reports: list[dict[str, Any]]) -> list[str]:
     room = terminal.columns - label_columns
     wide = max(width(shown) for _, values in rows for shown in values)
     least = max(VALUE_MIN, *(width(shown) for label, values in rows for shown in values if label in WHOLE))
-    side_by_side = max(room // (least + GAP), 1)
+    side_by_side = max(room // (least + len(GAP)), 1)
     groups = -(-len(reports) // side_by_side)
     side_by_side = -(-len(reports) // groups)
-    columns = min(max(wide, VALUE_MIN), room // side_by_side - GAP)
+    columns = min(max(wide, VALUE_MIN), room // side_by_side - len(GAP))
     lines: list[str] = []
     for first in range(0, len(reports), side_by_side):
         lines += [""] if lines else []
@@ -79,7 +79,7 @@ def lines_of(terminal: Terminal, reports: list[dict[str, Any]]) -> list[str]:
             cells = [pad(shown, columns) for shown in values[first : first + side_by_side]]
             cells[-1] = cells[-1].rstrip(" ")
             painted = [terminal.paint(cell, "bold") if is_bold else cell for cell in cells]
-            lines.append((_label(label, label_columns) + (" " * GAP).join(["", *painted])).rstrip(" "))
+            lines.append((_label(label, label_columns) + GAP.join(["", *painted])).rstrip(" "))
     return lines
 
 

@@ -27,10 +27,10 @@ class Seeding:
     changed: tuple[str, ...] = ()
 
 
-def store_seeds(now: datetime | None = None) -> Seeding:
+def store_seeds() -> Seeding:
     """Store every lesson that is new or that no staff member ever changed; safe to repeat."""
     seeds = {code.value: content for code, content in seed_lessons().items()} | dict(seed_programs())
-    outcomes = {code: _store(code, content, now or timezone.now()) for code, content in seeds.items()}
+    outcomes = {code: _store(code, content, timezone.now()) for code, content in seeds.items()}
     changed = tuple(code for code, outcome in outcomes.items() if outcome in ("created", "updated"))
     count = Counter(outcomes.values())
     return Seeding(count["created"], count["updated"], count["kept"], changed)

@@ -91,11 +91,13 @@ def shown_name(text: str) -> str:
     return printable(text.strip())[:NAME_LENGTH_MAX]
 
 
-def name_problems(text: str) -> list[Problem]:
-    """Why an experiment cannot be called so."""
+def experiment_name(text: str) -> str:
+    """The name of an experiment as it is stored. Raises NotAccepted."""
     if not text.strip():
-        return [("name", "must not be empty")]
-    return [("name", f"must have at most {NAME_LENGTH_MAX} characters")] if len(text.strip()) > NAME_LENGTH_MAX else []
+        raise NotAccepted([("name", "must not be empty")])
+    if len(text.strip()) > NAME_LENGTH_MAX:
+        raise NotAccepted([("name", f"must have at most {NAME_LENGTH_MAX} characters")])
+    return shown_name(text)
 
 
 def job_number(text: str) -> int | None:

@@ -113,9 +113,9 @@ def _whole(text: str) -> int:
     return _wrapped(max(-number, -most) if text.startswith("-") else min(number, most - 1))
 
 
-def _wrapped(number: int, size: int = BITS_32) -> int:
-    """A number with a sign in so many values."""
-    return (number + size // 2) % size - size // 2
+def _wrapped(number: int) -> int:
+    """A number with a sign in 32 bits."""
+    return (number + BITS_32 // 2) % BITS_32 - BITS_32 // 2
 
 
 def memory(text: str | None) -> str:

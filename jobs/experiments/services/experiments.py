@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 
 from jobs.experiments.limits import EXPERIMENTS_MAX
 from jobs.experiments.models import Experiment, ExperimentRun
-from jobs.experiments.rules import NameTaken, NotAccepted, name_problems, shown_name, with_tags
+from jobs.experiments.rules import NameTaken, NotAccepted, experiment_name, shown_name, with_tags
 from jobs.experiments.services.locks import all_locked, locked_experiment
 from jobs.models import Project, User
 from jobs.selectors import own_projects
@@ -24,8 +24,7 @@ def make_experiment(
     tags: Mapping[str, str] | None = None,
 ) -> Experiment:
     """A new experiment. Raises NotAccepted, and NameTaken where this person has one of that name."""
-    if problems := name_problems(name):
-        raise NotAccepted(problems)
+    name = experiment_name(name)
     of_project = _project(owner, project)
     _check_sharing(of_project, is_shared=is_shared)
     columns: dict[str, Any] = {"project": of_project, "is_shared": is_shared, "tags": with_tags({}, tags or {})}
@@ -33,9 +32,7 @@ def make_experiment(
         raise NotAccepted([("", f"a person has at most {EXPERIMENTS_MAX:,} experiments; delete some first")])
     try:
         with transaction.atomic():
-            return Experiment.objects.create(
-                owner=owner, name=shown_name(name), created_at=now, changed_at=now, **columns
-            )
+            return Experiment.objects.create(owner=owner, name=name, created_at=now, changed_at=now, **columns)
     except IntegrityError:
         raise NameTaken from None
 
@@ -65,9 +62,7 @@ def change_experiment(
     with transaction.atomic():
         experiment = locked_experiment(user, pk)
         if name is not None:
-            if problems := name_problems(name):
-                raise NotAccepted(problems)
-            experiment.name = shown_name(name)
+            experiment.name = experiment_name(name)
         if project is not None:
             experiment.project = _project(user, project)
             experiment.is_shared = experiment.is_shared and experiment.project is not None
