@@ -4,7 +4,7 @@ import os
 import re
 import secrets
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -36,19 +36,23 @@ class SlurmOutput:
     delimiter: str
 
 
-def accounting(since: datetime, *, cluster: str, sacct: str = "sacct", timeout_s: float = TIMEOUT_S) -> SlurmOutput:
-    """Every job of every user that was in the queue or running since an aware instant, each attempt of it.
+def accounting(
+    since: datetime, *, cluster: str, only: Sequence[int] | None = None, sacct: str = "sacct",
+    timeout_s: float = TIMEOUT_S,
+) -> SlurmOutput:  # fmt: skip
+    """Every job of every user that was in the queue or running since an aware instant, each attempt of it; `only` these
+    numbers if given, which are used again over time.
 
     Allocations only, and only the fields of `SACCT_FIELDS` that this sacct knows. The delimiter is a fresh random
     token, so that no job name can look like a column or a row. Raises SlurmClientError.
     """
-    return _accounted(["--starttime", _local(since)], cluster, sacct, timeout_s)
-
-
-def accounting_of(job_ids: Iterable[int], since: datetime, *, cluster: str, timeout_s: float) -> SlurmOutput:
-    """The same of these jobs alone, each attempt since then: numbers are used again. Raises SlurmClientError."""
-    numbers = ",".join(str(job_id) for job_id in job_ids)
-    return _accounted([f"--jobs={numbers}", "--starttime", _local(since)], cluster, "sacct", timeout_s)
+    delimiter = _fresh_delimiter()
+    known = set(re.findall(r"\w+", command_output([sacct, "--helpformat"], timeout_s)))
+    fields = ",".join(field for field in SACCT_FIELDS if field in known)
+    which = [] if only is None else [f"--jobs={','.join(str(job_id) for job_id in only)}"]
+    what = ["--duplicates", "--allusers", "--allocations", f"--clusters={cluster}", *which]
+    how = ["--starttime", _local(since), "--parsable2", f"--delimiter={delimiter}", f"--format={fields}"]
+    return SlurmOutput(command_output([sacct, *what, *how], timeout_s), delimiter)
 
 
 def queue(cluster: str, *, squeue: str = "squeue", timeout_s: float = QUEUE_TIMEOUT_S) -> SlurmOutput:
@@ -56,15 +60,6 @@ def queue(cluster: str, *, squeue: str = "squeue", timeout_s: float = QUEUE_TIME
     mark = _fresh_delimiter()
     what = [f"--clusters={cluster}", "--all", "--noheader", f"--Format={queue_format(mark)}"]
     return SlurmOutput(command_output([squeue, *what], timeout_s), mark)
-
-
-def _accounted(which: Sequence[str], cluster: str, sacct: str, timeout_s: float) -> SlurmOutput:
-    delimiter = _fresh_delimiter()
-    known = set(re.findall(r"\w+", command_output([sacct, "--helpformat"], timeout_s)))
-    fields = ",".join(field for field in SACCT_FIELDS if field in known)
-    what = ["--duplicates", "--allusers", "--allocations", f"--clusters={cluster}", *which]
-    how = ["--parsable2", f"--delimiter={delimiter}", f"--format={fields}"]
-    return SlurmOutput(command_output([sacct, *what, *how], timeout_s), delimiter)
 
 
 def _fresh_delimiter() -> str:

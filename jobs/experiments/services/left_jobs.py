@@ -18,7 +18,7 @@ from jobs.experiments.models import RunJob
 from jobs.experiments.selectors import left_the_queue
 from jobs.queue.selectors import fresh_readings
 from jobs.sacct import Accounting, SacctFormatError, job_runs
-from jobs.slurm_client import QUEUE_TIMEOUT_S, SlurmClientError, accounting_of
+from jobs.slurm_client import QUEUE_TIMEOUT_S, SlurmClientError, accounting
 
 ASKED_TOGETHER, OF_ONE_PERSON = 200, 20
 """Jobs that one round asks for: anybody can state numbers of jobs that never were."""
@@ -70,7 +70,7 @@ def _left(read_at: Mapping[str, datetime], now: datetime) -> list[Left]:
 def _record(cluster: str, asked: Sequence[Left], now: datetime) -> int:
     since = min(row.stated_at for row in asked) - ATTEMPTS_WITHIN
     job_ids = sorted({row.job_id for row in asked})
-    output = accounting_of(job_ids, since, cluster=cluster, timeout_s=QUEUE_TIMEOUT_S)
+    output = accounting(since, cluster=cluster, only=job_ids, timeout_s=QUEUE_TIMEOUT_S)
     found = job_runs(output.text, cluster=cluster, zone=UTC, delimiter=output.delimiter)
     stored = store_runs(_of_owners(found, {(row.job_id, row.username) for row in asked}), now)
     if stored.left_out:
