@@ -195,16 +195,14 @@ class Beside:
             terminal.error(f"kaiku: {counted(sender.sent, 'point')} logged, {page}")
         if lost:
             read = sender.sent + lost
-            because = "; ".join(dict.fromkeys(filter(None, (sender.why, *sender.reasons, self._too_many()))))
+            too_many = "more than 1,000 metrics" if self._reader.unnamed else ""
+            because = "; ".join(dict.fromkeys(filter(None, (sender.why, *sender.reasons, too_many))))
             terminal.error(f"kaiku: {lost:,} of {counted(read, 'point')} not logged: {harmless(because or NO_TIME)}")
         elif not sender.is_done:
             what = "the end of the run" if sender.run_id else "the run"
             terminal.error(f"kaiku: {what} is not logged: {harmless(sender.why or NO_TIME)}")
         if left_out:
             terminal.error(f"kaiku: no points were read from {left_out:,} bytes of output, which came too fast")
-
-    def _too_many(self) -> str:
-        return "more than 1,000 metrics" if self._reader.unnamed else ""
 
 
 def _beside(beside: Beside, output: int, ending: int) -> None:

@@ -188,11 +188,8 @@ def _forget_claims(record: JobRecord, user: User, project: Project, now: datetim
 
 
 def _refuse_other_owner(stored: Job, user: User, project: Project) -> None:
-    problems = []
-    if stored.user_id != user.pk:
-        problems.append(("user_id", "differs from the stored run of this job"))
-    if stored.project_id != project.pk:
-        problems.append(("project_id", "differs from the stored run of this job"))
+    differs = {"user_id": stored.user_id != user.pk, "project_id": stored.project_id != project.pk}
+    problems = [(path, "differs from the stored run of this job") for path, is_so in differs.items() if is_so]
     if problems:
         raise RecordConflict(problems)
 

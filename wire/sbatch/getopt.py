@@ -96,7 +96,8 @@ class Reader:
 
     def _refuse(self, code: str, word: Word, sentence: str) -> None:
         where = f"Line {word.line}: " if word.line else ""
-        self.script.refuse(code, word.line, where + _capital(sentence, not where), self.index)
+        shown = sentence if where else sentence[:1].upper() + sentence[1:]
+        self.script.refuse(code, word.line, where + shown, self.index)
 
 
 def set_value(script: Script, name: str, text: str | None, line: int, variable: str, index: int) -> str | None:
@@ -120,7 +121,3 @@ def _unknown(shown: str, name: str, version: str) -> str:
     if option is not None:
         return f"{shown} is no option of Slurm {version}; known to {', '.join(option.versions)}."
     return f"{shown[:60]} is no option of sbatch."
-
-
-def _capital(sentence: str, is_first: bool) -> str:
-    return sentence[:1].upper() + sentence[1:] if is_first else sentence

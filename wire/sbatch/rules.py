@@ -111,7 +111,8 @@ def combinations_refused(options: Mapping[str, str]) -> Iterator[Refusal]:
 def memory_refused(forms: Sequence[str]) -> Iterator[Refusal]:
     """Several memory options from one source."""
     if len(forms) > 1:
-        yield tuple(forms), "memory_forms", f"{_shown(forms)} exclude each other."
+        names = " and ".join(f"--{form}" for form in forms)
+        yield tuple(forms), "memory_forms", f"{names} exclude each other."
 
 
 def _refused(script: Script, component: Component) -> Iterator[Refusal]:
@@ -257,7 +258,3 @@ def _minutes(options: Mapping[str, str], name: str) -> int:
     """A limit in minutes; without one, of `time` more than any and of another option none."""
     limit = minutes(options.get(name, "UNLIMITED"))
     return (1 << 62 if name == "time" else 0) if limit is None else limit
-
-
-def _shown(options: Sequence[str]) -> str:
-    return " and ".join(f"--{option}" for option in options)
