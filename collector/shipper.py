@@ -15,6 +15,7 @@ import signal
 import ssl
 import stat
 import time
+from contextlib import closing, suppress
 from urllib.parse import urlsplit
 
 from collector import spool
@@ -166,10 +167,8 @@ def ship(config: Config, until: float) -> tuple[int, str]:
     Raises ShipError if nothing can be sent at all.
     """
     portal = Portal(config)
-    try:
+    with closing(portal.connection):
         return _ship_through(portal, config.spool_dir, until)
-    finally:
-        portal.connection.close()
 
 
 def ship_raw(config: Config) -> None:
@@ -178,13 +177,9 @@ def ship_raw(config: Config) -> None:
     if not waiting:
         return
     portal = Portal(config)
-    try:
+    with closing(portal.connection), suppress(TryLater):
         for entry in waiting:
             _send_one(portal, config.spool_dir, entry)
-    except TryLater:
-        return
-    finally:
-        portal.connection.close()
 
 
 def ship_interims(config: Config, is_called: Callable[[], bool]) -> list[str]:
@@ -198,13 +193,12 @@ def ship_interims(config: Config, is_called: Callable[[], bool]) -> list[str]:
         portal = Portal(config, is_lean=is_lean)
         portal.request_max_s = min(portal.request_max_s, INTERIM_S_MAX)
         try:
-            _offer(portal, config.spool_dir, is_called, refused)
+            with closing(portal.connection):
+                _offer(portal, config.spool_dir, is_called, refused)
             break
         except TryLater as later:
             if not isinstance(later.__cause__, ssl.SSLCertVerificationError):
                 break
-        finally:
-            portal.connection.close()
     return refused
 
 
