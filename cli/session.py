@@ -62,7 +62,7 @@ class Session:
         return self.credentials.token(self.address, self.options.text("token-file"))
 
     def explained(self, error: CliError) -> CliError:
-        """The error to show; where a sign-in remedies it, with what to run for a new token, as this line was written."""
+        """The error; where a sign-in remedies it, with what to run for that, as this command line was written."""
         if not isinstance(error, SignInNeeded):
             return error
         purpose = self.credentials.purpose
