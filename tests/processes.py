@@ -27,10 +27,10 @@ def heed_signals() -> None:
 
 
 def by_load(seconds: float) -> float:
-    """So long on a quiet machine, and longer by as much as each processor has to do, up to four times."""
+    """So long on a quiet machine, and longer by as much as each processor has to do, up to ten times."""
     average, _, _, running, _ = Path("/proc/loadavg").read_text().split()
     waiting = max(float(average), float(running.partition("/")[0]) - 1)
-    return seconds * min(4.0, max(1.0, waiting / (os.cpu_count() or 1)))
+    return seconds * min(10.0, max(1.0, waiting / (os.cpu_count() or 1)))
 
 
 def patience(seconds: float) -> float:

@@ -194,7 +194,7 @@ def test_accounting_agrees_with_the_hooks_and_finds_what_they_missed(site: Site,
     assert f"{jobs.missed}.0" not in before
     wait_until("accounting", lambda: site.accounted_gpus(jobs.missed))
     site.manage("import_jobs", "--since", "1h")
-    found = report(site, jobs.missed, seconds=90)
+    found = report(site, jobs.missed)
     assert verdict(found) == ("COMPLETED", "UNKNOWN", 0)
     after = {key: verdict(each) for key, each in site.reports().items() if key in before}
     assert after == before

@@ -19,7 +19,7 @@ from portal.system.concerns import concerns
 from portal.system.state import system_state
 from tests.portal.serving.test_celery import environment as environment
 from tests.portal.serving.test_celery import worker
-from tests.processes import patience, wait_until
+from tests.processes import wait_until
 
 pytestmark = [pytest.mark.celery, pytest.mark.xdist_group("redis"), pytest.mark.django_db(transaction=True)]
 
@@ -101,7 +101,8 @@ def test_a_step_that_hangs_is_ended_by_its_time_limit_and_all_others_run(site: S
     assert site.round_with("") == NAMES  # what a first round has to load counts in no time limit
     wait_until("a first round", lambda: set(NAMES) <= set(steps_ended()[0]))
     began_at = timezone.now()
-    assert site.round_with("hanging judge", soft_time_limit=int(patience(10))) == NAMES
+    # After a minute, as a slow machine may need, the rest of the steps is handed over to a message of its own.
+    assert sorted(site.round_with("hanging judge", soft_time_limit=30)) == sorted(NAMES)
     wait_until("all others", lambda: set(NAMES) - {"judge"} <= ended_since(began_at))
     assert ("judge" in ended_since(began_at), set(steps_ended()[1])) == (False, {"judge"})
     assert "SoftTimeLimitExceeded" in (tmp_path / "first.log").read_text()
