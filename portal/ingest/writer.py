@@ -213,9 +213,9 @@ class GroupCommit:
         """While calls wait: when the database does not answer in time, all of them are asked to retry."""
         while self._pending:
             await asyncio.sleep(WATCH_S)
-            if self.writer.busy_s > settings.INGEST_PATIENCE_S:
+            if self._pending and self.writer.busy_s > settings.INGEST_PATIENCE_S:
                 self.writer.drop_waiting()
-                log.error("the database does not answer in time: %d calls are asked to retry", len(self._pending))
+                log.error("the database does not answer in time; calls that are asked to retry: %d", len(self._pending))
                 self._resolve([(waiting, slow()) for waiting in self._pending])
 
 
