@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import NotFound
-from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from jobs.experiments.models import Experiment, ExperimentRun
 from jobs.experiments.rules import NameTaken, NoSuchExperiment, NoSuchRun, NotAccepted
@@ -27,7 +27,7 @@ from jobs.experiments.services.runs import start_run
 from jobs.experiments.status import Status
 from jobs.selectors import reach_of
 from portal.access import person, visible_experiment
-from portal.api.asked import asked_choice, asked_text
+from portal.api.asked import JobPages, asked_choice, asked_text
 from portal.api.authentication import LoggingTokenAuthentication
 from portal.api.problems import problem
 from portal.api.rate_limits import RunCalls
@@ -47,7 +47,7 @@ from portal.downloads import streamed
 from wire.csv_cells import csv_lines
 
 
-class LoggingView(GenericAPIView):
+class LoggingView(APIView):
     """A call of scripts and people about experiments; what is not accepted is 422, what is not theirs 404."""
 
     authentication_classes = (LoggingTokenAuthentication, SessionAuthentication)
@@ -71,8 +71,9 @@ class Experiments(LoggingView):
         found = visible_experiments(person(request)).order_by("-changed_at", "-pk")
         if text := asked_text(request, "q"):
             found = found.filter(name__icontains=text)
-        page = self.paginate_queryset(found.annotate(run_count=Count("runs"))) or []
-        return self.get_paginated_response([_answer(each, each.run_count) for each in page])
+        pages = JobPages()
+        page = pages.paginate_queryset(found.annotate(run_count=Count("runs")), request, view=self) or []
+        return pages.get_paginated_response([_answer(each, each.run_count) for each in page])
 
     def post(self, request: Request) -> Response:
         user, asked, now = person(request), body_of(request, ExperimentRequest), timezone.now()
@@ -106,11 +107,12 @@ class ExperimentRuns(LoggingView):
 
     def get(self, request: Request, pk: int) -> Response:
         runs = asked_runs(request, visible_experiment(request, pk))
+        pages = JobPages()
         # A page of the keys is one of the runs: both have the same length and order.
-        keys: Any = self.paginate_queryset(asked_order(request, runs))
+        keys: Any = pages.paginate_queryset(asked_order(request, runs), request, view=self)
         by_key = runs.in_bulk(keys)
         found = [by_key[key] for key in keys if key in by_key]
-        return self.get_paginated_response(msgspec.to_builtins(run_answers(found, person(request))))
+        return pages.get_paginated_response(msgspec.to_builtins(run_answers(found, person(request))))
 
     def post(self, request: Request, pk: int) -> Response:
         asked = body_of(request, RunRequest)
