@@ -256,7 +256,7 @@ def mail_that_fails(settings) -> None:
     then = timezone.now() - timedelta(minutes=1)
     settings.EMAIL_BACKEND = "reports.mail.emails.SmtpBackend"
     with mail_server() as post:
-        settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = HOST, post.port, 1
+        settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = HOST, post.port, 60
         post.answers["RCPT"] = f"550 5.1.1 <{ADDRESS}>: {NAME} is unknown here"
         Delivery.objects.create(user=person, created_at=then, due_at=then)
         send_due(10, timezone.now())

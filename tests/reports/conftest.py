@@ -45,6 +45,6 @@ def smtp(settings) -> Iterator[Post]:
     """A real SMTP server, and the settings that lead there."""
     with mail_server() as post:
         settings.EMAIL_BACKEND = "reports.mail.emails.SmtpBackend"
-        settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = HOST, post.port, 1
+        settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = HOST, post.port, 60
         settings.DEFAULT_FROM_EMAIL = "Kaiku <kaiku@hpc.example>"
         yield post

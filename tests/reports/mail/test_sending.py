@@ -122,21 +122,21 @@ def test_what_is_refused_for_days_is_given_up_and_said(ended, smtp: Post) -> Non
     assert state_and_reason() == ("failed", "450 Greylisted")
 
 
-def test_a_server_that_hangs_costs_one_timeout_and_no_message(ended, smtp: Post) -> None:
+def test_a_server_that_hangs_costs_one_timeout_and_no_message(ended, settings, smtp: Post) -> None:
     ended(1)
     ended(2, user_id="bob")
-    smtp.hangs = True
+    smtp.hangs, settings.EMAIL_TIMEOUT = True, 1
     assert deliver_due(10, DUE_AT) == 0
     # The second was not even tried: the server is the trouble.
     assert sorted(Delivery.objects.values_list("state", "attempts")) == [("pending", 0), ("pending", 1)]
-    smtp.hangs = False
+    smtp.hangs, settings.EMAIL_TIMEOUT = False, 60
     assert deliver_due(10, DUE_AT + BACK_OFF[0]) == 2
     assert len(smtp.messages) == 2
 
 
-def test_a_server_that_takes_mail_and_never_answers_gets_it_twice_at_most(ended, smtp: Post) -> None:
+def test_a_server_that_takes_mail_and_never_answers_gets_it_twice_at_most(ended, settings, smtp: Post) -> None:
     ended()
-    smtp.hangs_after_taking = True
+    smtp.hangs_after_taking, settings.EMAIL_TIMEOUT = True, 5
     for days in range(3):
         deliver_due(10, DUE_AT + timedelta(days=days))
     assert state_and_reason() == ("failed", "mail server: no answer to the whole message")
@@ -145,14 +145,14 @@ def test_a_server_that_takes_mail_and_never_answers_gets_it_twice_at_most(ended,
 
 @pytest.mark.parametrize("step", ["MAIL", "RCPT"])
 def test_a_server_that_is_silent_before_the_message_is_tried_for_as_long_as_one_that_is_away(
-    ended, smtp: Post, step: str
+    ended, settings, smtp: Post, step: str
 ) -> None:
     ended()
-    smtp.silent_at = step
+    smtp.silent_at, settings.EMAIL_TIMEOUT = step, 1
     for days in range(3):
         deliver_due(10, DUE_AT + timedelta(days=days))
     assert the_row().state == "pending"
-    smtp.silent_at = ""
+    smtp.silent_at, settings.EMAIL_TIMEOUT = "", 60
     assert deliver_due(10, DUE_AT + timedelta(days=4)) == 1
     assert len(smtp.messages) == 1
 
