@@ -56,7 +56,7 @@ def passed(kaiku: str, environ: dict[str, str], content: bytes, *words: str) -> 
 
 def a_line(process: subprocess.Popen[bytes]) -> bytes:
     """What comes through within a short time."""
-    assert select.select([process.stdout], [], [], AT_ONCE_S)[0]
+    assert select.select([process.stdout], [], [], patience(AT_ONCE_S))[0]
     return os.read(process.stdout.fileno(), 1000)
 
 

@@ -67,6 +67,8 @@ def test_a_job_without_gpus_is_left_alone(node: Node) -> None:
 
 @pytest.mark.needs("root", "setpriv")
 def test_sampling_is_done_by_a_user_who_may_nothing_and_become_nobody_else(node: Node) -> None:
+    # Where the collector is installed there is a user `kaiku`, also for a moment while another test installs it.
+    node.write_config(user="no-such-user")
     node.hook("prolog")
     checkpoint(node)
     status = Path(f"/proc/{node.samplers()[0]}/status").read_text()
