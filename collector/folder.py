@@ -118,8 +118,13 @@ def say_ended(folder: str, ended: dict[str, Any]) -> None:
     finally:
         fd = _writer(folder)
         if fd is not None:
-            os.write(fd, b"end")
-            os.close(fd)
+            try:
+                os.write(fd, b"end")
+            except BrokenPipeError:
+                # The process was told before and ended since.
+                pass
+            finally:
+                os.close(fd)
 
 
 def has_ended(folder: str) -> bool:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from collector import statefile
+from collector import closing, statefile
+from collector import folder as job_folder
 from collector.job import NoGpuJob, from_environment
 from tests.collector.hook_node import Node, checkpoint, measured
 from tests.payloads import errors_of
@@ -38,6 +39,25 @@ def test_a_job_is_sampled_from_its_prolog_to_its_epilog(node: Node) -> None:
     assert (payload["job_id"], payload["node"], errors_of(payload)) == (7, "nid005001", ())
     assert node.jobs() == []
     wait_until("the sampling process went on", lambda: not node.samplers())
+
+
+def test_a_sampling_process_that_ends_while_it_is_told_again_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "wake")
+    reader, written = os.open(tmp_path / "wake", os.O_RDONLY | os.O_NONBLOCK), []
+    opened = job_folder._writer
+
+    def ending(folder: str) -> int | None:
+        fd = opened(folder)
+        if fd is not None:
+            written.append(fd)
+            os.close(reader)
+        return fd
+
+    monkeypatch.setattr(job_folder, "_writer", ending)
+    closing.end(str(tmp_path), {"ended_at": 1.0, "exit_status": 0}, 1.0)
+    assert (len(written), (tmp_path / "ended").exists()) == (1, True)
 
 
 def test_the_sampling_process_is_nobodys_child_and_last_in_line(node: Node) -> None:
