@@ -222,6 +222,8 @@ def test_what_no_node_can_hold_or_nobody_can_tell_has_no_shape(request_: dict[st
         {"--gres": "gpu:2", "--gpus-per-node": "1"},
         {"--gpus": "1", "--nodes": "2"},
         {"--gpus-per-task": "1"},
+        {"--gpus-per-task": "0", "--gpus-per-node": "4"},
+        {"--gpus-per-task": "0", "--ntasks": "2", "--ntasks-per-gpu": "1"},
         {"--gpus-per-task": "1", "--gpus-per-node": "4"},
         {"--gpus-per-task": "1", "--ntasks": "2", "--gpus": "1"},
         {"--gpus-per-task": "2", "--gpus": "3"},
