@@ -155,7 +155,10 @@ def test_arguments_apply_to_every_component_and_a_colon_separates_them() -> None
     text = "#!/bin/bash\n#SBATCH -n1 -t5\n#SBATCH hetjob\n#SBATCH -n2\n"
     assert [each["ntasks"] for each in slurm_options(read_script(text, None, ["-n7"]))] == ["7", "7"]
     assert [each["ntasks"] for each in slurm_options(read_script(text, None, ["-n3", ":", "-n4"]))] == ["3", "4"]
-    assert [each["ntasks"] for each in slurm_options(read_script("#!/bin/sh\n", None, ["-n3", ":", "-n4"]))] == ["3", "4"]
+    assert [each["ntasks"] for each in slurm_options(read_script("#!/bin/sh\n", None, ["-n3", ":", "-n4"]))] == [
+        "3",
+        "4",
+    ]
 
 
 def test_what_only_the_cluster_knows_is_listed() -> None:
