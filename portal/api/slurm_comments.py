@@ -6,7 +6,6 @@ from typing import cast
 import msgspec
 from django.conf import settings
 from rest_framework.exceptions import NotFound, ValidationError
-from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -32,7 +31,6 @@ class SlurmComments(APIView):
     """`GET /api/v1/slurm-comments?since=&limit=`: what changed behind that place, of the token's cluster."""
 
     authentication_classes = (CommentAuthentication,)
-    permission_classes = (IsAuthenticated,)
 
     def get(self, request: Request) -> Response:
         if not settings.SLURM_COMMENTS:

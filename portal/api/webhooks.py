@@ -15,7 +15,6 @@ from typing import Any
 from django.utils import timezone
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.parsers import FormParser, JSONParser, MultiPartParser
-from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -69,7 +68,6 @@ class SlurmEvents(APIView):
     """One event; nodes end many jobs at once, so there is no limit by minute."""
 
     authentication_classes = (CollectorAuthentication,)
-    permission_classes = (IsAuthenticated,)
     throttle_classes = ()
     parser_classes = (FormParser, MultiPartParser, JSONParser)
 
