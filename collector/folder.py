@@ -120,8 +120,8 @@ def say_ended(folder: str, ended: dict[str, Any]) -> None:
         if fd is not None:
             try:
                 os.write(fd, b"end")
-            except BrokenPipeError:
-                # The process was told before and ended since.
+            except (BrokenPipeError, BlockingIOError):
+                # It was told before and ended since, or did not read any of it so far.
                 pass
             finally:
                 os.close(fd)
@@ -141,7 +141,11 @@ def kill(folder: str) -> None:
     """End a sampling process that does not answer; a process that got its number since is not touched."""
     pid, started = statefile.read(f"{folder}/process") or (0, "")
     if pid and is_sampled(folder) and _started(pid) == started:
-        os.kill(pid, KILL)
+        try:
+            os.kill(pid, KILL)
+        except ProcessLookupError:
+            # It ended by itself in between.
+            return
 
 
 def remove(folder: str) -> None:

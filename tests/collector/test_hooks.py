@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pwd
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -58,6 +59,30 @@ def test_a_sampling_process_that_ends_while_it_is_told_again_is_no_error(
     monkeypatch.setattr(job_folder, "_writer", ending)
     closing.end(str(tmp_path), {"ended_at": 1.0, "exit_status": 0}, 1.0)
     assert (len(written), (tmp_path / "ended").exists()) == (1, True)
+
+
+def test_a_process_that_reads_nothing_is_told_without_waiting_and_killed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "wake")
+    pipe = os.open(tmp_path / "wake", os.O_RDWR | os.O_NONBLOCK)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(pipe, b"end" * 1000)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(pipe, b"e")
+    job_folder.say_process(str(tmp_path))
+    killed = []
+
+    def ended_since(pid: int, number: int) -> None:
+        killed.append((pid, number))
+        raise ProcessLookupError
+
+    monkeypatch.setattr(os, "kill", ended_since)
+    closing.end(str(tmp_path), {"ended_at": 1.0, "exit_status": 0}, 0.0)
+    assert killed == [(os.getpid(), signal.SIGKILL)]
+    os.close(pipe)
 
 
 def test_the_sampling_process_is_nobodys_child_and_last_in_line(node: Node) -> None:
